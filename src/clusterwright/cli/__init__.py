@@ -13,7 +13,7 @@ import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from clusterwright.cli._global_options import OPTIONS, apply_global_options, is_json_requested
+from clusterwright.cli._global_options import OPTIONS, apply_global_options, help_last, is_json_requested
 from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
 from clusterwright.i18n import N_, _, current_language, language_of, set_language
 from clusterwright.onhost.lib.clean_text import CleanStream, clean, unfiltered
@@ -105,7 +105,7 @@ def main() -> None:
     if sys.argv[1:2] == [COMPLETE]:
         _complete()
     try:
-        arguments = apply_global_options(sys.argv[1:])
+        arguments = help_last(apply_global_options(sys.argv[1:]))
         if arguments in ([], ["-h"], ["--help"], ["help"]):
             sys.stdout.write(_wrap(_overview(), sys.stdout))
             return

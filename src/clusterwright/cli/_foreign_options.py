@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
 from clusterwright.i18n import N_, _
 
@@ -27,7 +28,7 @@ _EQUIVALENTS = {
     "--since": "-S --starttime --from",
     "--hosts": "-w --nodelist --node --limit --host -H",
     "--dry-run": "--check --dryrun -n --plan --what_if",
-    "--yes": "--auto_approve -y --assume_yes --force --no_confirm",
+    "--yes": "--auto_approve -y --assume_yes --no_confirm",
     "--cluster": "-i --inventory --config -c -f --file --filename",
     "--follow": "-f --watch --tail",
     "--lines": "-n --tail",
@@ -50,7 +51,24 @@ _GLOBAL_EQUIVALENTS = {
 }
 # What has no option here, by command; what it is instead.
 _INSTEAD = {
-    "export": {"--kubernetes --helm --k8s": N_("for Kubernetes: wright kubernetes job.yaml --out manifests")},
+    "adopt": {
+        "--host -H --login --server --controller --head --address": N_(
+            "write --control in place of {option}"
+        ),
+    },
+    "export": {
+        "--kubernetes --helm --k8s": N_("for Kubernetes: wright kubernetes job.yaml --out manifests"),
+        "--format --type --to --target -f -t": N_(
+            "write --ansible or --compose in place of {option} (with neither: files and shell scripts); "
+            "for Kubernetes: wright kubernetes job.yaml --out manifests"
+        ),
+    },
+    "logs": {
+        "--tail --lines --head -n": N_(
+            "leave out {option}: all lines are printed; wright logs JOB | tail -n 20, or --follow for new ones"
+        ),
+        "--rank --ranks --node --host --task": N_("leave out {option}: each line names its host and rank"),
+    },
     "train": {
         "--max_restarts": N_("leave out {option}: `wright explain recovery` shows the limits of restarts"),
         "--output -o --error -e": N_("leave out {option}: wright logs shows what the ranks print"),
@@ -64,41 +82,81 @@ _INSTEAD = {
         _RENDEZVOUS: N_("leave out {option}: Clusterwright sets it for each rank"),
     },
 }
+_NODES = "--nodes --nnodes --num_nodes --num_machines -N"
+_GPUS_PER_NODE = 8  # of most training hosts
+_NUMBER = re.compile(r"-\d.*")
 _COUNT = re.compile(r"(?:gpu:(?:[\w-]+:)?)?(\d+)")
 
 
-def foreign_fix(command: str, tokens: Sequence[str], valid_options: Collection[str]) -> str:
+def unknown_options(tokens: Sequence[str], valid_options: Collection[str]) -> list[str]:
+    """Return the options among the tokens of a command line that the command does not have, each once."""
+    return list(dict.fromkeys(option for option, _value in _unknown(tokens, valid_options)))
+
+
+def foreign_fix(
+    command: str, tokens: Sequence[str], valid_options: Collection[str], *, only: str = ""
+) -> str:
     """Return what to write in place of all options of other tools among the tokens of a command line.
 
-    Empty if there is none that is known. `valid_options` are the options of the command.
+    Empty if there is none that is known. `valid_options` are the options of the command; `only` selects one option.
     """
-    parts = []
-    for index, argument in enumerate(tokens):
-        if argument == "--":
-            break
-        option, equals, value = argument.partition("=")
-        if not option.startswith("-") or option in valid_options:
-            continue
-        following = tokens[index + 1] if not equals and index + 1 < len(tokens) else ""
-        parts.append(_replacement(command, option, value or following, valid_options))
+    parts = [
+        _replacement(command, option, value, tokens, valid_options)
+        for option, value in _unknown(tokens, valid_options)
+        if only in ("", option)
+    ]
     return "; ".join(dict.fromkeys(filter(None, parts)))
 
 
-def _replacement(command: str, option: str, value: str, valid_options: Collection[str]) -> str:
+def _unknown(tokens: Sequence[str], valid_options: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield each option that the command does not have, and its value or what follows it."""
+    for index, argument in enumerate(tokens):
+        if argument == "--":
+            return
+        option, equals, value = argument.partition("=")
+        if not option.startswith("-") or option in valid_options or _NUMBER.fullmatch(option):
+            continue
+        following = tokens[index + 1] if not equals and index + 1 < len(tokens) else ""
+        yield option, value or following
+
+
+def _replacement(
+    command: str, option: str, value: str, tokens: Sequence[str], valid_options: Collection[str]
+) -> str:
     name = option if not option.startswith("--") else "--" + option[2:].replace("-", "_")
+    if f"--{value}" in valid_options and name in ("--format", "--type", "--to", "--target"):
+        return _("write {here} in place of {option}", here=f"--{value}", option=f"{option} {value}")
     if instead := next(
         (text for names, text in _INSTEAD.get(command, {}).items() if name in names.split()), ""
     ):
         return _(instead).format(option=option)
+    if (
+        name in _NODES.split()
+        and {"--gpus", "--gpus-per-node"} <= set(valid_options)
+        and "--nodes" not in valid_options
+    ):
+        return _in_gpus(option, value, tokens)
+    if name == "--force" and "--yes" in valid_options:
+        return _("leave out {option}: no check is skipped, and --yes answers the question", option=option)
     equivalents = {
         equivalent: names for equivalent, names in _EQUIVALENTS.items() if equivalent in valid_options
     } | _GLOBAL_EQUIVALENTS
     equivalent = next((equivalent for equivalent, names in equivalents.items() if name in names.split()), "")
     if not equivalent:
         return ""
+    if equivalent in tokens:
+        return _("leave out {option}: {here} is given already", option=option, here=equivalent)
     count = _COUNT.fullmatch(value)
-    return _(
-        "write {here} in place of {option}",
-        here=f"{equivalent} {count[1]}" if count else equivalent,
-        option=option,
-    )
+    replacement = f"{equivalent} {count[1]}" if count else equivalent
+    return _("write {here} in place of {option}", here=replacement, option=option)
+
+
+def _in_gpus(option: str, value: str, tokens: Sequence[str]) -> str:
+    """Return how to write a number of hosts where a command counts GPUs."""
+    if "--gpus" in tokens:
+        return _("leave out {option}: --gpus and --gpus-per-node give the number of hosts", option=option)
+    per_host = next((b for a, b in pairwise(tokens) if a == "--gpus-per-node" and b.isdecimal()), "")
+    per_node = int(per_host or _GPUS_PER_NODE)
+    gpus = f"{int(value) * per_node}" if value.isdecimal() else f"HOSTS*{per_node}"
+    here = f"--gpus {gpus}" + ("" if per_host else f" --gpus-per-node {per_node}")
+    return _("write {here} in place of {option}", here=here, option=option)

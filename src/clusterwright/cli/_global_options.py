@@ -48,6 +48,12 @@ def apply_global_options(arguments: list[str]) -> list[str]:
     return [*remaining, *arguments[end:]]
 
 
+def help_last(arguments: list[str]) -> list[str]:
+    """Return the arguments with `help COMMAND`, as git and kubectl have it, as `COMMAND --help`."""
+    is_help = len(arguments) > 1 and arguments[0] == "help" and not arguments[1].startswith("-")
+    return [*arguments[1:], "--help"] if is_help else arguments
+
+
 def _refuse_empty(arguments: list[str]) -> None:
     """Raise WrightError for an empty argument: a path would mean the current folder, a hostlist all hosts."""
     for index, argument in enumerate(arguments):

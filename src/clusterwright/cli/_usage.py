@@ -24,7 +24,8 @@ from cyclopts import (
 
 from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._examples import examples
-from clusterwright.cli._foreign_options import foreign_fix
+from clusterwright.cli._foreign_options import foreign_fix, unknown_options
+from clusterwright.cli._misplaced import choices_of, option_of, options_last, releases_note, verb_line
 from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.i18n import _
 
@@ -65,13 +66,13 @@ _LIMIT = re.compile(r"Must be (>=|<=|>|<) (\S+)")  # of Cyclopts
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
 # A command, and what other tools and habits call it.
 _OTHER_NAMES = {
-    "train": "sbatch srun submit run launch torchrun resume",
-    "jobs": "squeue ps list ls runs queue",
-    "cancel": "scancel kill stop",
+    "train": "sbatch srun torchrun submit run launch resume",
+    "jobs": "squeue ps list ls runs queue get",
+    "cancel": "scancel kill stop delete rm terminate",
     "top": "sinfo nodes hosts htop watch monitor",
     "web": "dashboard ui serve",
     "apply": "install deploy provision",
-    "lab": "up down",
+    "lab": "up down start destroy",
     "init": "create new",
     "check": "verify test doctor health",
     "why": "diagnose",
@@ -122,19 +123,19 @@ def _missing(error: MissingArgumentError) -> tuple[str, str]:
         )
     meaning = _(argument.parameter.help or "").rstrip(".。")
     message = _("`{command}` needs {name}", command=command, name=argument.name)
+    others = foreign_fix(command.removeprefix("wright "), _after_command(error), _options_of(error))
     example = next(iter(examples(error.command_chain or ())), "")
     fix = (
         _("for example: {line}; all options: {command} --help", line=example, command=command)
         if example
         else ""
     )
-    return message + (f" ({meaning})" if meaning else ""), fix
+    return message + (f" ({meaning})" if meaning else ""), "; ".join(filter(None, (others, fix)))
 
 
 def _value_name(argument: Argument) -> str:
     """Return what stands for a value: its first choice, or its type in capitals."""
-    choices = [choice for choice in get_args(argument.hint) if isinstance(choice, str)]
-    if choices:
+    if choices := choices_of(argument.hint):
         return choices[0]
     names = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
     hints = get_args(argument.hint) or (argument.hint,)
@@ -147,17 +148,29 @@ def _unknown_option(error: UnknownOptionError) -> tuple[str, str]:
         name for argument in error.argument_collection if argument.parse for name in argument.names
     ]
     option = (error.token.keyword or error.token.value).partition("=")[0]
-    message = _("`{command}` has no option {option}", command=command, option=option)
     tokens = _after_command(error)
-    if fix := foreign_fix(command.removeprefix("wright "), tokens, valid_options):
-        return message, fix
+    unknown = unknown_options(tokens, valid_options) or [option]
+    message = _("`{command}` has no option {option}", command=command, option=", ".join(unknown))
+    fixes = {name: _option_fix(command, name, tokens, valid_options) for name in unknown}
+    if command == "wright train" and not any(fixes.values()):
+        line = _train_line(tokens, error.argument_collection)
+        return message, _("write -- before the program and its options: {line}", line=line) if line else ""
+    if len(fixes) == 1:
+        return message, fixes[unknown[0]]
+    rest = ", ".join(name for name, fix in fixes.items() if not fix)
+    see = _("for {options} see `{command} --help`", options=rest, command=command) if rest else ""
+    texts = (fix if name in fix else f"{name}: {fix}" for name, fix in fixes.items() if fix)
+    return message, "; ".join(filter(None, (*texts, see))) if len(rest.split()) < len(unknown) else ""
+
+
+def _option_fix(command: str, option: str, tokens: list[str], valid_options: list[str]) -> str:
+    """Return what to write in place of one unknown option; empty if nothing is known."""
+    if fix := foreign_fix(command.removeprefix("wright "), tokens, valid_options, only=option):
+        return fix
     if option == "-":
-        return message, _("name a file; the command reads no standard input")
-    if guess := _similar_option(option, valid_options):
-        return message, _("did you mean {option}?", option=guess)
-    if command == "wright train" and (line := _train_line(tokens, error.argument_collection)):
-        return message, _("write -- before the program and its options: {line}", line=line)
-    return message, ""
+        return _("name a file; the command reads no standard input")
+    guess = _similar_option(option, valid_options)
+    return _("did you mean {option}?", option=guess) if guess else ""
 
 
 def _after_command(error: CycloptsError) -> list[str]:
@@ -204,6 +217,14 @@ def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:
     name = (error.unused_tokens or [""])[0]
     message = _("`{command}` has no command `{name}`", command=command, name=name)
     subcommands = [subcommand for subcommand in error.app or () if not subcommand.startswith("-")]
+    if (
+        name.startswith("-")
+        and error.app
+        and (line := options_last(error.app, command, _after_command(error)))
+    ):
+        return message, _("options go after the command: {line}", line=line)
+    if command != "wright" and (line := verb_line(command, _after_command(error), subcommands)):
+        return message, _("run `{command}`", command=line)
     if Path(name).suffix in _SPECS:
         return message, _("write the command first: {line}", line=shlex.join(("wright", "validate", name)))
     if command == "wright" and (wright_command := _similar_program(name.lower())):
@@ -217,9 +238,13 @@ def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:
 
 def _options_of(error: CycloptsError) -> list[str]:
     """Return the names of the command's options."""
+    return [name for argument in _arguments_of(error) for name in argument.names]
+
+
+def _arguments_of(error: CycloptsError) -> list[Argument]:
     if error.app is None or not error.app.default_command:
         return []
-    return [name for argument in error.app.assemble_argument_collection() for name in argument.names]
+    return list(error.app.assemble_argument_collection())
 
 
 def _similar_program(name: str) -> str | None:
@@ -244,12 +269,16 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
     previous = next((a for a, b in pairwise(_after_command(error)) if b == unused[0]), "")
     if unused[0] in _UNITS and previous[:1].isdigit():
         return message, _("write {number}", number=previous + unused[0])
+    if option := option_of(unused, _arguments_of(error)):
+        return message, _("write it as an option: {line}", line=f"{command} {option}") + releases_note(option)
     for option in ("--hosts", "--out"):
         if option in valid_options and not unused[0].startswith("-"):
             return message, _(
                 "write the option before it: {option} {value}", option=option, value=shlex.quote(unused[0])
             )
     subcommands = [subcommand for subcommand in error.app or () if not subcommand.startswith("-")]
+    if line := verb_line(command, _after_command(error), subcommands):
+        return message, _("run `{command}`", command=line)
     if guess := did_you_mean(unused[0], subcommands, _SIMILAR_COMMAND).strip():
         return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
     return message, _("leave it out, or run `{command} --help`", command=command)

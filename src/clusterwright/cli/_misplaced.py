@@ -1,0 +1,119 @@
+"""Arguments in the wrong place, and verbs of other tools: the line to write instead.
+
+Options before the command, a value or a name of an option without its hyphens, and what docker, kubectl, systemctl
+and vagrant call the commands of a group.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, get_args
+
+from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from cyclopts import App
+    from cyclopts.argument import Argument
+
+# A command of a group, and the verbs of other tools that mean it. The first one that the group has is meant.
+_VERBS = {
+    "up": "start create run launch boot begin new add init deploy apply open",
+    "down": "stop delete destroy remove rm kill terminate halt shutdown end close clean",
+    "stop": "delete destroy remove rm kill terminate halt end cancel close down",
+    "status": "list ls ps get show describe info inspect state view",
+    "list": "ls ps get show describe info inspect status view history",
+    "show": "list ls get describe info inspect status view read",
+    "log": "logs history list ls events",
+    "catalog": "list ls get show describe",
+    "shell": "ssh exec login attach console connect enter",
+    "fault": "inject break kill-host chaos",
+    "watch": "start run monitor enable",
+    "approve": "accept allow confirm ok",
+    "undo": "revert rollback back",
+    "apply": "set put write update edit change",
+    "recover": "restore repair fix rebuild get",
+    "verify": "check test validate scan",
+    "convert": "export transform save",
+    "compare": "diff",
+    "build": "create make new",
+    "job": "run show get describe",
+    "cluster": "list ls all",
+}
+_NEWEST = ("latest", "newest", "current", "stable")
+
+
+def verb_line(command: str, tokens: Sequence[str], subcommands: Container[str]) -> str:
+    """Return the line of a group of commands that a verb of another tool means; empty if there is none.
+
+    `tokens` are what follows `command`: the verb, and what it works on, up to the first option.
+    """
+    words = list(takewhile(lambda token: not token.startswith("-"), tokens))
+    if not words:
+        return ""
+    verb = words[0].lower()
+    if verb == "help":
+        return shlex.join((*command.split(), *words[1:], "--help"))
+    meant = (known for known, verbs in _VERBS.items() if verb in verbs.split() and known in subcommands)
+    return next((shlex.join((*command.split(), known, *words[1:])) for known in meant), "")
+
+
+def options_last(app: App, command: str, tokens: Sequence[str]) -> str:
+    """Return the line with the options that stand before a command after it; empty if no command follows.
+
+    `tokens` are what follows `command`, such as `--dry-run apply` after `wright`.
+    """
+    names = list(app)
+    start = next((index for index, token in enumerate(tokens) if token in names and token[:1] != "-"), None)
+    if start is None:
+        return ""
+    end, group = start, app
+    while end < len(tokens) and tokens[end] in list(group) and tokens[end][:1] != "-":
+        group, end = group[tokens[end]], end + 1
+    return shlex.join((*command.split(), *tokens[start:end], *tokens[:start], *tokens[end:]))
+
+
+def option_of(words: Sequence[str], arguments: Iterable[Argument]) -> str:
+    """Return the option that unexpected words mean, with its value; empty if there is none.
+
+    The first word is a choice of the option (`lab` of --template) or its name (`slurm 26.05` of --slurm).
+    """
+    own = [argument for argument in arguments if argument.name.startswith("--")]
+    word = words[0].strip("-").lower().replace("_", "-")
+    for argument in own:
+        if f"--{word}" in argument.names:
+            return argument.name if argument.is_flag() else _with_value(argument, words[1:2])
+    matches = [argument for argument in own if word in choices_of(argument.hint)]
+    return f"{matches[0].name} {word}" if len(matches) == 1 else ""
+
+
+def _with_value(argument: Argument, value: Sequence[str]) -> str:
+    placeholder = "VERSION" if argument.name in ("--slurm", "--driver") else "VALUE"
+    is_version = value and value[0].lower() not in _NEWEST
+    return f"{argument.name} {shlex.quote(value[0]) if is_version else placeholder}"
+
+
+def releases_note(option: str) -> str:
+    """Return the known releases of Slurm, for --slurm without one of them; empty for other options."""
+    name, _space, value = option.partition(" ")
+    if name != "--slurm":
+        return ""
+    from clusterwright.config.slurm_keys import RELEASES
+
+    if value in RELEASES:
+        return ""
+    return "; " + _("the releases are {releases}", releases=", ".join(RELEASES))
+
+
+def choices_of(hint: Any) -> tuple[str, ...]:
+    """Return the texts that an option of this type accepts; empty if it accepts any."""
+    return tuple(_choices(hint))
+
+
+def _choices(hint: Any) -> Iterator[str]:
+    for inner in get_args(hint):
+        if isinstance(inner, str):
+            yield inner
+        else:
+            yield from _choices(inner)
