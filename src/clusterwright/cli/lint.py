@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
-    from clusterwright.config.slurm_rules import RuleFinding, Source
+    from clusterwright.config.slurm_rules import RuleFinding, SlurmConf, Source
 
 
 def lint(
@@ -53,7 +54,8 @@ def lint(
     conf = observe(parse_conf(sources, version, is_folder=file.is_dir()), root, resolve=resolve)
     keys = [row for source in sources for row in _key_rows(source, version)]
     findings = check(conf)
-    rows = sorted([*keys, *map(_rule_row, findings)], key=lambda row: (row["file"], row["line"]))
+    missing = _missing_rows(conf, sources)
+    rows = sorted([*keys, *missing, *map(_rule_row, findings)], key=lambda row: (row["file"], row["line"]))
     if json:
         files = [source.path for source in sources]
         show_json({"file": str(file), "files": files, "slurm": version, "findings": rows})
@@ -105,6 +107,34 @@ def _key_rows(source: Source, version: str) -> list[dict[str, Any]]:
     ]
     included = [file for files in source.includes.values() for file in files]
     return rows + [row for file in included for row in _key_rows(file, version)]
+
+
+def _missing_rows(conf: SlurmConf, sources: Sequence[Source]) -> list[dict[str, Any]]:
+    """Return what slurmctld does not start without, of a slurm.conf that is no fragment.
+
+    It sets nothing but its ClusterName, or its ClusterName and one of the other required keys.
+    """
+    whole = [source for source in sources if source.kind == "slurm.conf" and not source.includes]
+    if not whole or conf.has_unread or conf.is_complete:
+        return []
+    name, nodes = conf.get("ClusterName"), conf.nodes or conf.get("MaxNodeCount")
+    has_others = set(conf.settings.get("slurm.conf", ())) - {"clustername"} or conf.entries
+    if has_others and not (name and (conf.controllers or nodes)):
+        return []
+    required = {"ClusterName": name, "SlurmctldHost": conf.controllers, "NodeName": nodes}
+    return [
+        {
+            "file": whole[0].path,
+            "line": 1,
+            "key": key,
+            "code": "key",
+            "severity": "error",
+            "message": _("it is not set, and slurmctld does not start without it"),
+            "fatal": True,
+        }
+        for key, value in required.items()
+        if not value
+    ]
 
 
 def _rule_row(finding: RuleFinding) -> dict[str, Any]:

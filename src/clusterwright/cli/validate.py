@@ -52,7 +52,8 @@ def _findings(file: Path, cluster: Path | None, *, quiet: bool) -> Sequence[Find
         summary, spec = checked(file, cluster)
     except SpecError as error:
         if not quiet:
-            count = _n("{file}: {count} error", "{file}: {count} errors", len(error.findings), file=file)
+            name = _file_of(error.findings, file)
+            count = _n("{file}: {count} error", "{file}: {count} errors", len(error.findings), file=name)
             show_error(f"{error}\n\n{count}")
         return error.findings
     if not quiet:
@@ -60,6 +61,12 @@ def _findings(file: Path, cluster: Path | None, *, quiet: bool) -> Sequence[Find
         for note in _unknown_gpus(spec) if spec else ():
             show_note(note)
     return ()
+
+
+def _file_of(findings: Sequence[Finding], file: Path) -> str:
+    """Return the file that the findings are about: it may be the cluster file beside the validated one."""
+    names = {place.file for finding in findings for place in finding.places}
+    return names.pop() if len(names) == 1 else str(file)
 
 
 def _unknown_gpus(spec: Cluster) -> list[str]:
@@ -71,7 +78,7 @@ def _unknown_gpus(spec: Cluster) -> list[str]:
     notes = []
     for name, group in spec.nodes.items():
         try:
-            if group.gpus and not spec.lab:
+            if group.gpus:
                 gpu_like(group.gpus, gpus().values())
         except WrightError as error:
             message, fix = error.findings[0].message, error.findings[0].fix

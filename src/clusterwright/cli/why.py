@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from io import BufferedReader
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from clusterwright.diagnose.pending import Waiting
     from clusterwright.edge.ssh import Remote
 
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
 _OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
 _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # HTML characters of logs, escaped as in JSON
@@ -67,6 +69,13 @@ def why(
             "unknown-name",
             _("this command has no option {option}", option=wrong[0]),
             _("see wright why --help"),
+            exit_code=EXIT_USAGE,
+        )
+    if addresses := [source for source in sources if _ADDRESS.match(source)]:
+        raise WrightError.from_code(
+            "usage",
+            _("`{address}` is an address; only files, jobs and hosts are read", address=addresses[0]),
+            _("download it first: {line}", line=f"curl -fsS {shlex.quote(addresses[0])} | wright why -"),
             exit_code=EXIT_USAGE,
         )
     if not sources and sys.stdin.isatty():

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +19,7 @@ from clusterwright.config.reader import read
 from clusterwright.config.rules import clashes
 from clusterwright.config.schema import Kind
 from clusterwright.config.source import Loc, Source, dotted
-from clusterwright.errors import Finding, Location, SpecError
+from clusterwright.errors import Finding, Location, SpecError, closest_name
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:  # each file's models are imported when one is read (start-up time)
@@ -24,6 +28,7 @@ if TYPE_CHECKING:  # each file's models are imported when one is read (start-up 
 
 SpecModel = TypeVar("SpecModel", bound=Section)
 
+_MOST_ENTRIES = 1000  # of a folder, among which a file with a similar name is searched
 _MOST_BYTES = 16 * 1024 * 1024  # a slurm.conf; the readers of cluster and job files accept less
 _OF_A_CLUSTER = ("networks", "partitions", "storage", "users", "teams", "lab")
 _OF_A_JOB = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "elastic", "container")
@@ -79,7 +84,20 @@ def require_readable(path: Path) -> None:
 
 
 def _spec_bytes(path: Path) -> bytes:
-    return _bytes_of(path, _("pass the path of a readable file; `wright init` writes one to start from"))
+    fix = _("pass the path of a readable file; `wright init` writes one to start from")
+    return _bytes_of(path, _similar_file(path) or fix)
+
+
+def _similar_file(path: Path) -> str:
+    """Return the fix for a path that does not exist: the YAML or JSON file of its folder with the closest name."""
+    if os.path.lexists(path) or not path.parent.is_dir():
+        return ""
+    with suppress(OSError):
+        names = [entry.name for entry in islice(path.parent.iterdir(), _MOST_ENTRIES)]
+        names = sorted(name for name in names if name.endswith((".yaml", ".yml", ".json")))
+        if closest := closest_name(path.name, [name for name in names if not name.endswith(".schema.json")]):
+            return _("did you mean {file}?", file=shlex.quote(str(path.parent / closest)))
+    return ""
 
 
 def text_of(path: Path) -> str:

@@ -30,6 +30,7 @@ from ruamel.yaml.events import (
     StreamStartEvent,
 )
 
+from clusterwright.config.other_files import other_file
 from clusterwright.config.source import MAX_EXCERPT, Loc, Source, Spot, dotted, printable
 from clusterwright.errors import Finding, Location, SpecError
 from clusterwright.i18n import N_, _
@@ -68,9 +69,11 @@ def read(data: bytes | str, file: str) -> Source:
     """Parse a YAML text into a Source: its values, their places, and findings about rejected parts.
 
     Raises:
-        SpecError: the text is not YAML, not UTF-8, or too large.
+        SpecError: the text is not YAML, not UTF-8, too large, or a file of another tool.
     """
     source = Source(file, _decoded(data, file))
+    if finding := other_file(source.text, file):
+        raise SpecError(finding)
     reader = _Reader(source, _events(source))
     try:
         source.values = reader.document()
@@ -123,7 +126,7 @@ def _syntax(source: Source, reason: YAMLError) -> Finding:
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
     context_lines = [source.line(number) for line, _ignored in spots for number in (line - 1, line) if number]
     fix = _other_file_fix(source.file) or next(filter(None, map(_colon_fix, context_lines)), "")
-    fix = fix or _syntax_fix(problem)
+    fix = fix or _syntax_fix(problem, is_json=source.text.lstrip()[:1] == "{")
     message = _("the file is not valid YAML: {problem}", problem=printable(problem))
     return Finding("yaml-syntax", message, fix, places)
 
@@ -154,7 +157,11 @@ def _colon_fix(line: str) -> str:
     return ""
 
 
-def _syntax_fix(problem: str) -> str:
+def _syntax_fix(problem: str, *, is_json: bool) -> str:
+    if is_json and "node content, but found ','" in problem:
+        return _("remove the comma: there is no value before it")
+    if is_json and "flow mapping expected ',' or '}', but got ':'" in problem:
+        return _("put a comma between the two keys")
     if "'\\t'" in problem:
         return _("indent with spaces; YAML does not allow tabs")
     if "end of stream" in problem or "<stream end>" in problem or "expected ',' or" in problem:

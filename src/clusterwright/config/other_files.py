@@ -1,0 +1,79 @@
+"""Files of other tools in place of a cluster or job file: what a file is, and what Clusterwright has for it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from clusterwright.errors import Finding, Location
+from clusterwright.i18n import N_, _
+
+_HEAD = 64 * 1024  # characters that are searched
+# Keys that only a cluster or job file has at its top: it is one with a wrong key, not a file of another tool.
+_OURS = re.compile(r"^['\"]?(nodes|partitions|command|recipe|gpus_per_node)['\"]?\s*:", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    """A kind of file: its name, patterns that all occur in it, and what to do with it."""
+
+    name: str
+    patterns: tuple[re.Pattern[str], ...]
+    fix: str
+
+
+def _at_line_starts(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(rf"^{pattern}", re.MULTILINE) for pattern in patterns)
+
+
+_JOB_FIX = N_(
+    "write a job file (`wright schema job` shows its keys); wright kubernetes writes manifests from it"
+)
+_TOOLS = (
+    _Tool(
+        N_("a Kubernetes manifest"),
+        _at_line_starts(r"[{ \t]{0,8}['\"]?apiVersion['\"]?\s*:", r"[{ \t]{0,8}['\"]?kind['\"]?\s*:"),
+        _JOB_FIX,
+    ),
+    _Tool(
+        N_("a Docker Compose file"),
+        _at_line_starts(r"services\s*:", r"[ \t]+(image|build)\s*:"),
+        N_("write a job file with `command` and `container`: `wright schema job` shows its keys"),
+    ),
+    _Tool(
+        N_("an Ansible playbook"),
+        _at_line_starts(
+            r"- +\S", r"(- |  )[ \t]*hosts\s*:", r"[ \t]+(tasks|roles|become|pre_tasks|gather_facts)\s*:"
+        ),
+        N_("write a cluster file: `wright init`; wright export --ansible writes a playbook from it"),
+    ),
+    _Tool(
+        N_("an sbatch script"),
+        _at_line_starts(r"#SBATCH\s"),
+        N_(
+            "write its options as a job file: `wright schema job`; or wright train --nodes 2 --gpus 8 -- PROGRAM"
+        ),
+    ),
+    _Tool(
+        N_("a Terraform file"),
+        _at_line_starts(r"(resource|provider|terraform|module|variable)\b[^:\n]*\{[ \t]*$"),
+        N_("write a cluster file: `wright init`; hosts of any provider that SSH reaches can be in it"),
+    ),
+    _Tool(
+        N_("a Dockerfile"),
+        _at_line_starts(r"FROM\s+\S+", r"(RUN|CMD|COPY|ENTRYPOINT|WORKDIR)\s"),
+        N_("build the image, then name it as `container` of a job file: wright explain container"),
+    ),
+)
+
+
+def other_file(text: str, file: str) -> Finding | None:
+    """Return the finding that a text is a file of another tool; None if it looks like none."""
+    head = text[:_HEAD]
+    if _OURS.search(head):
+        return None
+    for tool in _TOOLS:
+        if all(pattern.search(head) for pattern in tool.patterns):
+            message = _("{file} is {kind}, not a cluster or job file", file=file, kind=_(tool.name))
+            return Finding("other-file", message, _(tool.fix), (Location(file),))
+    return None
