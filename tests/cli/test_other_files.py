@@ -126,3 +126,34 @@ def test_an_unknown_gpu_of_a_lab_is_a_note(command, tmp_path):
 
     assert done.returncode == 0
     assert "`h10000`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fix"),
+    [
+        ("management: 10.77.0.11", "management: 10.0.0.300", "write it as 10.77.0.11"),
+        ("management: 10.77.0.10", "management: 10.0.0.300", "write it as 10.77.0.15"),
+        ("compute: 10.77.1.11", "compute: 5", "write it as 10.77.1.10"),
+    ],
+)
+def test_the_fix_of_an_address_is_a_free_one_of_its_network(command, tmp_path, old, new, fix):
+    """Written so, the file is valid."""
+    command("init")
+    file = tmp_path / "cluster.yaml"
+    file.write_text(file.read_text().replace(old, new))
+
+    done = command("validate", "cluster.yaml")
+    file.write_text(file.read_text().replace(new, f"{old.partition(' ')[0]} {fix.rpartition(' ')[2]}"))
+
+    assert f"fix: {fix}\n" in done.stderr
+    assert command("validate", "cluster.yaml").returncode == 0
+
+
+def test_a_folder_that_cannot_be_made_is_not_an_unreadable_file(command):
+    """The same code as for a file that cannot be written."""
+    command("init")
+
+    done = command("render", "--out", "cluster.yaml/out")
+
+    assert done.returncode == 2
+    assert "error[not-writable]: cluster.yaml/out: Not a directory" in done.stderr

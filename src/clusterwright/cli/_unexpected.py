@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import traceback
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeGuard
 
@@ -24,6 +25,7 @@ from clusterwright.units import QuantityError, human_size
 
 _LONGEST_PATH = 200  # characters of a path in a message
 _REFUSED = (errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES, errno.EPERM)
+_OUTPUTS = ("--out", "--html", "--csv", "--svg", "--cables", "--metrics")  # options that name a file to write
 _NO_PATH = (
     errno.ENOENT,
     errno.ENOTDIR,
@@ -70,7 +72,8 @@ def _of_disk(error: OSError) -> WrightError:
     message = f"{path[:_LONGEST_PATH] or _('standard output')}: {error.strerror}"
     if error.errno in _NO_PATH:
         fix = _("name another path")
-        return WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE)
+        code = "not-writable" if _is_output(path) else "file-unreadable"
+        return WrightError.from_code(code, message, fix, exit_code=EXIT_USAGE)
     if error.errno not in FULL:
         fix = _("choose a path that you may write; files are written whole or not at all")
         return WrightError.from_code("not-writable", message, fix)
@@ -80,6 +83,14 @@ def _of_disk(error: OSError) -> WrightError:
         free = human_size(shutil.disk_usage(folder).free)
         message = _("{message} ({free} free)", message=message, free=free)
     return WrightError.from_code("disk-full", message, fix)
+
+
+def _is_output(path: str) -> bool:
+    """Return True for the value of an option for results, a folder above it, or a file below it."""
+    words = [word for argument in sys.argv[1:] for word in argument.split("=", 1)]
+    values = [Path(value).absolute() for option, value in pairwise(words) if option in _OUTPUTS]
+    target = Path(path).absolute()
+    return any(target == value or target in value.parents or value in target.parents for value in values)
 
 
 def _write_details(error: Exception) -> str:

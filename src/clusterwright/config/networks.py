@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
+from clusterwright.config.names import expand_valid
 from clusterwright.config.quantities import Rate
 from clusterwright.i18n import N_, _
 
+_FIRST_HOST = 10  # of a network, as in the templates; the addresses before it are often those of routers
 _LONGEST_PREFIX = 30  # a /30 holds two hosts, a longer prefix no cluster
 
 
@@ -110,3 +113,38 @@ class Networks(Section):
             ("management", self.management), ("compute", self.compute), ("storage", self.storage),
         )  # fmt: skip
         return {name: network for name, network in pairs if network is not None}
+
+
+def free_address(values: Mapping[str, Any], group: str, network: str) -> str:
+    """Return an address for the first host of a group, after all hosts of the network; empty if none is free.
+
+    `values` are those of a cluster file that is not valid: parts of it may be missing or of a wrong type.
+    """
+    groups = _section(values, "nodes")
+    try:
+        subnet = IPv4Network(str(_section(_section(values, "networks"), network).get("subnet")))
+        free = subnet.network_address + _FIRST_HOST
+        for name in groups:
+            free = max(free, _next_address(_section(groups, name), network) or free)
+        last = free + _host_count(_section(groups, group)) - 1
+    except ValueError:
+        return ""
+    return str(free) if last in subnet and last != subnet.broadcast_address else ""
+
+
+def _next_address(group: Mapping[str, Any], network: str) -> IPv4Address | None:
+    """Return the address after the last host of a group; None if the first one is none."""
+    try:
+        return IPv4Address(str(_section(group, "addresses").get(network))) + _host_count(group)
+    except ValueError:
+        return None
+
+
+def _section(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = values.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _host_count(group: Mapping[str, Any]) -> int:
+    hosts = group.get("hosts")
+    return len(expand_valid(hosts) or ()) or 1 if isinstance(hosts, str) else 1

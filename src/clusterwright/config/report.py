@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from clusterwright.config.fields import written
+from clusterwright.config.networks import free_address
 from clusterwright.config.schema import Kind, Schema, find_schema, has_part, properties, schema_of, variants
 from clusterwright.config.source import Loc, Source, dotted, printable
 from clusterwright.errors import Finding, closest_name
@@ -133,6 +134,9 @@ class _Converter:
             written = self._source.location(loc).value
             message = _("version {written} is read as a number, which would make 25.10 25.1", written=written)
             fix = _('write it in quotes: "{written}"', written=written)
+        if code == "bad-address" and loc[::2] == ("nodes", "addresses"):
+            free = free_address(self._source.values, str(loc[1]), str(loc[3]))
+            fix = _("write it as {address}", address=free) if free else fix
         return self._finding(code, f"{dotted(loc)}: {message}", fix, loc, key=is_key)
 
     def _label(self, section: Loc) -> str:
