@@ -66,20 +66,21 @@ def parse_event(line: str) -> SelEvent | None:
 
 def heat_periods(events: Iterable[SelEvent]) -> tuple[HeatPeriod, ...]:
     """Return the hot times of each sensor, in their order; the limits of one sensor count as one time."""
-    begun: dict[tuple[Heat, str], tuple[SelEvent, frozenset[str]]] = {}
+    begun: dict[tuple[Heat, str], tuple[SelEvent, set[str]]] = {}
     periods: list[HeatPeriod] = []
     for event in events:
         for kind in _kinds(event):
             key = (kind, event.sensor)
             if event.is_asserted:
-                worst, limits = begun.get(key, (event, frozenset()))
+                worst, limits = begun.get(key, (event, set()))
                 hotter = event if _reading(event) > _reading(worst) else worst
-                begun[key] = (replace(hotter, when=worst.when), limits | {event.description})
+                limits.add(event.description)
+                begun[key] = (replace(hotter, when=worst.when), limits)
             elif key in begun:
-                worst, limits = begun.pop(key)
-                if limits - {event.description}:
-                    begun[key] = (worst, limits - {event.description})
-                else:
+                worst, limits = begun[key]
+                limits.discard(event.description)
+                if not limits:
+                    del begun[key]
                     periods += _period(kind, worst, event.when)
     for (kind, _sensor), (worst, _limits) in begun.items():
         periods += _period(kind, worst, None)

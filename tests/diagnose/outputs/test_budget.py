@@ -26,6 +26,14 @@ OUTPUTS = {
         "--- x (Lid 5) ibping statistics ---\n1 packets transmitted, 1 received, 0% packet loss\n",
     ),
     "iostat": ("", "Device %util\n" + "".join(f"d{number} 1\n" for number in range(50))),
+    "ipmi": (
+        "",
+        "".join(
+            f"{number:x} | 01/02/2026 | 10:00:00 | Temperature S{number % 5000} | Upper Critical {number} going high"
+            " | Asserted\n"
+            for number in range(10_000)
+        ),
+    ),
     "nvidia_smi": ("| NVIDIA-SMI 1 \n", "| 0 a" + " " * 500 + "\n| 0 a  On | 00000000:07:00.0 Off |  0 |\n"),
     "rates": ("", "epoch 1 step 2 loss 2 tokens/s 23 batch_size=7 epoch 1 batch_size=8 took: 12s\n"),
     "sinfo": (

@@ -21,12 +21,12 @@ _SENSOR = re.compile(
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
     """Judge the events of each sensor over time, and the sensors' values now."""
     events = [(row, event) for row in rows if (event := parse_event(row.text))]
+    last_rows = {event.sensor: row for row, event in events if event.is_asserted}
     by_sensor: dict[tuple[Heat, str], list[HeatPeriod]] = {}
     for period in heat_periods(event for _row, event in events):
         by_sensor.setdefault((period.kind, period.sensor), []).append(period)
     for (kind, sensor), periods in by_sensor.items():
-        last = [row for row, event in events if event.sensor == sensor and event.is_asserted][-1]
-        yield Finding(last, f"ipmi: {kind} {_name(sensor)}, {_history(periods)}")
+        yield Finding(last_rows[sensor], f"ipmi: {kind} {_name(sensor)}, {_history(periods)}")
     yield from _sensors(rows)
 
 
