@@ -240,9 +240,13 @@ def test_a_hostlist_has_as_many_names_as_are_counted():
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("a1[9-10]", ("a19", "a110")), ("a9999999[9-10]", ("a99999999", "a999999910")),
-     ("1[9-10]a", ("19a", "110a")), ("a[1-2][9-10]", ("a19", "a29", "a110", "a210"))],
-)  # fmt: skip
+    [
+        ("a1[9-10]", ("a19", "a110")),
+        ("a9999999[9-10]", ("a99999999", "a999999910")),
+        ("1[9-10]a", ("19a", "110a")),
+        ("a[1-2][9-10]", ("a19", "a29", "a110", "a210")),
+    ],
+)
 def test_digits_beside_a_bracket_belong_to_the_name(text, expected):
     """As Slurm reads them; read as digits of the bounds they would make millions of hosts."""
     begun = time.process_time()
