@@ -71,13 +71,7 @@ def why(
             _("see wright why --help"),
             exit_code=EXIT_USAGE,
         )
-    if addresses := [source for source in sources if _ADDRESS.match(source)]:
-        raise WrightError.from_code(
-            "usage",
-            _("`{address}` is an address; only files, jobs and hosts are read", address=addresses[0]),
-            _("download it first: {line}", line=f"curl -fsS {shlex.quote(addresses[0])} | wright why -"),
-            exit_code=EXIT_USAGE,
-        )
+    _refuse_addresses(sources)
     if not sources and sys.stdin.isatty():
         raise WrightError.from_code(
             "missing-key",
@@ -94,6 +88,17 @@ def why(
         diagnoses = log(*(sources or ("-",)), memory_bytes=_memory_bytes(mem), warn=show_error)
         return answer(diagnoses, everything=all, as_json=json)
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
+
+
+def _refuse_addresses(sources: Sequence[str]) -> None:
+    """Raise WrightError if a source is an address such as https://host/log, which is not read."""
+    if addresses := [source for source in sources if _ADDRESS.match(source)]:
+        raise WrightError.from_code(
+            "usage",
+            _("`{address}` is an address; only files, jobs and hosts are read", address=addresses[0]),
+            _("download it first: {line}", line=f"curl -fsS {shlex.quote(addresses[0])} | wright why -"),
+            exit_code=EXIT_USAGE,
+        )
 
 
 def _require_text() -> None:
