@@ -112,7 +112,7 @@ def test_all_rules_run_over_a_finished_file():
         ("kind: local, path: /shared", "kind: nfs, path: /shared", ["missing-key"]),
         ("max_time: 1d", "max_time: 5s", ["out-of-range"]),
         ("uid: 6001", "uid: 0", ["out-of-range"]),
-        ("gid: 5000", "gid: 18446744073709551616", ["wrong-type"]),
+        ("gid: 5000", "gid: 18446744073709551616", ["out-of-range"]),
         ("name: lab", "name: ''", ["bad-name"]),
         ("  train: {", "  default: {", ["reserved-name"]),
         ("  alice: {", "  root: {", ["reserved-name"]),

@@ -53,9 +53,8 @@ def lint(
     sources = read_sources((file, *more), version, root)
     conf = observe(parse_conf(sources, version, is_folder=file.is_dir()), root, resolve=resolve)
     keys = [row for source in sources for row in _key_rows(source, version)]
-    findings = check(conf)
-    missing = _missing_rows(conf, sources)
-    rows = sorted([*keys, *missing, *map(_rule_row, findings)], key=lambda row: (row["file"], row["line"]))
+    rows = [*keys, *_missing_rows(conf, sources), *map(_rule_row, check(conf))]
+    rows.sort(key=lambda row: (row["file"], row["line"]))
     if json:
         files = [source.path for source in sources]
         show_json({"file": str(file), "files": files, "slurm": version, "findings": rows})

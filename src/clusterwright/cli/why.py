@@ -64,14 +64,7 @@ def why(
     cluster
         Cluster file, for a job or a node; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
-    if wrong := [source for source in sources if source.startswith("-") and source != "-"]:
-        raise WrightError.from_code(
-            "unknown-name",
-            _("this command has no option {option}", option=wrong[0]),
-            _("see wright why --help"),
-            exit_code=EXIT_USAGE,
-        )
-    _refuse_addresses(sources)
+    _require_names(sources)
     if not sources and sys.stdin.isatty():
         raise WrightError.from_code(
             "missing-key",
@@ -90,8 +83,15 @@ def why(
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
 
 
-def _refuse_addresses(sources: Sequence[str]) -> None:
-    """Raise WrightError if a source is an address such as https://host/log, which is not read."""
+def _require_names(sources: Sequence[str]) -> None:
+    """Raise WrightError if a source is an option, or an address such as https://host/log, which is not read."""
+    if options := [source for source in sources if source.startswith("-") and source != "-"]:
+        raise WrightError.from_code(
+            "unknown-name",
+            _("this command has no option {option}", option=options[0]),
+            _("see wright why --help"),
+            exit_code=EXIT_USAGE,
+        )
     if addresses := [source for source in sources if _ADDRESS.match(source)]:
         raise WrightError.from_code(
             "usage",
