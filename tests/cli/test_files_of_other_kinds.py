@@ -102,14 +102,3 @@ def test_usual_mistakes_in_a_job_file_have_the_right_line(tmp_path, line, messag
 
     texts = [(finding.message, finding.fix) for finding in refused.value.findings]
     assert any(message in found and fix in mended for found, mended in texts), texts
-
-
-def test_text_on_the_stdin_of_an_assistants_server_is_an_error(command):
-    """A person has piped a question; JSON is served as before."""
-    done = command("mcp", input="which GPUs are free?\n")
-
-    assert done.returncode == 2
-    assert (
-        "error[bad-json]: the text on standard input is no message of the Model Context Protocol"
-        in done.stderr
-    )

@@ -6,7 +6,7 @@ from clusterwright.cli._command_tree import all_commands
 PATHS = {
     "--cluster", "--out", "--html", "--csv", "--svg", "--cables", "--metrics",
     "--against", "--catalog", "--folder", "--job", "--trace", "--tls-cert", "--tls-key", "--users", "--root",
-    "--requirements",
+    "--requirements", "--hostfile",
 }  # fmt: skip
 POSITIONAL = {  # files that are the subject of a command
     ("dev", "FILE"), ("diff", "NEW"), ("kubernetes", "JOBS"), ("lint", "FILE"), ("lint", "MORE"),

@@ -75,7 +75,7 @@ def test_a_group_without_gpus_is_refused():
         ({"model": "a100", "memory": "40GiB", "nvlink": True}, "a100-sxm-40gb"),
         ({"model": "a100", "memory": "80GiB", "nvlink": True}, "a100-sxm-80gb"),
         ({"model": "h100", "nvlink": False}, "h100-pcie-80gb"),
-        ({"model": "gb200-nvl"}, None),
+        ({"model": "xpu-9000"}, None),
     ],
 )
 def test_the_catalog_row_is_the_one_that_fits(fields, name):

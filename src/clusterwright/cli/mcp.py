@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from importlib.util import find_spec
-from io import BufferedReader
 from pathlib import Path
 
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -38,23 +37,8 @@ def mcp(*, cluster: Path | None = None, folder: Path | None = None) -> int:
     scope = Scope(_folder(cluster, folder), cluster and cluster.resolve())
     if sys.stdin.isatty():
         show_note(_("an assistant starts this command and writes to its stdin; Ctrl-D ends it"))
-    _require_json()
     asyncio.run(serve(scope))
     return 0
-
-
-def _require_json() -> None:
-    """Raise WrightError if the first line on stdin is no JSON object: a person has typed, or a shell has piped text."""
-    if not isinstance(sys.stdin.buffer, BufferedReader):
-        return
-    first_byte = sys.stdin.buffer.peek(1).lstrip()[:1]
-    if first_byte and first_byte != b"{":
-        raise WrightError.from_code(
-            "bad-json",
-            _("the text on standard input is no message of the Model Context Protocol, which is JSON"),
-            _("name `wright mcp` as a server in the settings of an assistant; it writes the messages"),
-            exit_code=EXIT_USAGE,
-        )
 
 
 def _folder(cluster: Path | None, folder: Path | None) -> Path:

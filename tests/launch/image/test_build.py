@@ -79,7 +79,7 @@ def test_buildah_runs_every_line_and_the_image_becomes_a_bundle_for_slurm(storag
     assert [call.split()[:2] for call in calls][-4:-1] == [
         ["pip", "install"],
         ["pip", "install"],
-        ["python3", "-c"],
+        ["python3", "-I"],
     ]
     assert "apt-get install" in " ".join(calls)
     assert (bundle / "rootfs/shared").is_dir()

@@ -106,7 +106,7 @@ def _end(choice: ImageChoice) -> Iterator[str]:
         check += f"; assert torch.version.cuda == '{choice.cuda}'"
     yield ""
     yield "# The build fails here, not the training, if something replaced PyTorch."
-    yield f'RUN python3 -c "{check}"'
+    yield f'RUN python3 -I -c "{check}"'
     yield ""
     yield "# Folders that the hosts mount into containers, and the versions of all packages, for the next build."
     yield f"RUN mkdir -p {' '.join((*choice.mounts, f'{_FOLDER}/host'))} \\"
