@@ -1,5 +1,6 @@
 """An S3 server on loopback (moto), and a proxy before it that delays, refuses and damages requests."""
 
+import gc
 import http.client
 import http.server
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,12 @@ def proxy(server_port, storage):
     proxy = Proxy(server_port)
     yield proxy
     proxy.close()
+
+
+@pytest.fixture(autouse=True)
+def pooled_connections():
+    """Collect the pooled connections of boto3 clients here, so that no later test is blamed for them."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
