@@ -195,8 +195,11 @@ def test_hosts_are_checked_by_a_job(bob):
     """Each free node reads its facts as bob in his job; what needs root is skipped with its reason."""
     only = ("kernel_equal", "free_space", "shared_folders", "node_states", "munge_key_equal")
     options = [word for name in only for word in ("--only", name)]
-    nodes = bob.remote.run("slurm-ctl", "sinfo -h -N -o '%N %t'").out.splitlines()
-    idle = [node.split()[0] for node in nodes if node.endswith(" idle")][:2]
+    end, idle = time.monotonic() + 60, []
+    while len(idle) < 2 and time.monotonic() < end:  # those of the last job are completing
+        nodes = sorted(set(bob.remote.run("slurm-ctl", "sinfo -h -N -o '%N %t'").out.splitlines()))
+        idle = [node.split()[0] for node in nodes if node.endswith(" idle")][:2]
+        time.sleep(0.5)
     assert len(idle) == 2, nodes
     out = bob.wright("check", "--hosts", ",".join(idle), "--json", "--quiet", *options)
     document = json.loads(out[out.index("{") :])
