@@ -149,7 +149,24 @@ class Inherited(Slurm):
         slurm("scancel", self.job_id)
 
 
-class Local:
+class WithoutSlurm:
+    """What a scheduler in place of Slurm needs not do: it has no standby jobs, and nobody else records its outcome."""
+
+    has_standby = False  # whether a job that starts if this one fails is submitted
+
+    def submit_standby(self) -> Optional[str]:
+        """Return no error: whoever started this supervisor starts the next one."""
+        return None
+
+    def cancel_standby(self) -> None:
+        """Do nothing: there is no standby job."""
+
+    def cancel_if_canceled(self, code: int) -> int:
+        """Return the exit code: only Slurm has records of its own."""
+        return code
+
+
+class Local(WithoutSlurm):
     """Local processes in place of hosts; local_scheduler.py, in place of Slurm, starts the successor."""
 
     def __init__(self, record: JobRecord, folder: Folder) -> None:
@@ -184,18 +201,6 @@ class Local:
             agent.kill()
             agent.wait()
 
-    def submit_standby(self) -> Optional[str]:
-        """Return no error: local_scheduler.py is the standby."""
-        return None
-
-    @property
-    def has_standby(self) -> bool:
-        """Whether a standby job is submitted; local_scheduler.py reads the exit code instead."""
-        return False
-
-    def cancel_standby(self) -> None:
-        """Do nothing: local_scheduler.py reads the exit code."""
-
     def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:  # noqa: ARG002 (Slurm's signature)
         """Return a job id: local_scheduler.py starts the next supervisor after exit code 75."""
         return f"{self.job_id}", ""
@@ -203,10 +208,6 @@ class Local:
     def was_cancelled(self) -> bool:
         """Return True: nothing preempts a local run, so only the user ends it from outside."""
         return True
-
-    def cancel_if_canceled(self, code: int) -> int:
-        """Return the exit code: only Slurm has records of its own."""
-        return code
 
 
 def host_name() -> str:

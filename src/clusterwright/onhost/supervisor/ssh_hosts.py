@@ -13,7 +13,7 @@ from clusterwright.onhost.lib.processes import Process
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.job import JobRecord
-from clusterwright.onhost.supervisor.schedulers import Local, Reach, Slurm
+from clusterwright.onhost.supervisor.schedulers import Local, Reach, Slurm, WithoutSlurm
 
 JOB_ID = "CLUSTERWRIGHT_JOB_ID"  # of the job that a failover supervisor continues
 SCRIPT, LOG = "job.sh", "keepers.log"
@@ -26,7 +26,7 @@ _SCOPE = (
 )
 
 
-class SshHosts:
+class SshHosts(WithoutSlurm):
     """The hosts of a run's hostfile; a successor is the next supervisor that a keeper starts."""
 
     def __init__(self, record: JobRecord, folder: Folder) -> None:
@@ -47,9 +47,9 @@ class SshHosts:
         """
         if len(hosts) > 1:
             return
-        for target in self._record.hosts:
-            if target.rpartition("@")[2] in hosts:
-                line = start_command(self._folder.path, target.rpartition("@")[2])
+        for target, name in zip(self._record.hosts, self._record.host_names):
+            if name in hosts:
+                line = start_command(self._folder.path, name)
                 log = self._folder.path_to("logs", LOG)
                 self._clients.append(processes.start([*SSH, "--", target, line], os.environ, log))
 
@@ -66,22 +66,6 @@ class SshHosts:
         for client in self._clients:
             client.kill()
             client.wait()
-
-    def cancel_if_canceled(self, code: int) -> int:
-        """Return the exit code: only Slurm has records of its own."""
-        return code
-
-    def submit_standby(self) -> Optional[str]:
-        """Return no error: the keepers are the standby."""
-        return None
-
-    @property
-    def has_standby(self) -> bool:
-        """Whether a standby job is submitted; keepers read the heartbeat file instead."""
-        return False
-
-    def cancel_standby(self) -> None:
-        """Do nothing: keepers end with the run."""
 
     def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:  # noqa: ARG002 (Slurm's signature)
         """Return a job id: a keeper starts the next supervisor once this one is over."""

@@ -41,7 +41,8 @@ class UnsupervisedJob:
         self.record, self.folder = record, folder
         self.launcher = registry.launcher(record.launch.launcher)
         self.job_id = os.environ["SLURM_JOB_ID"]
-        self.hosts = schedulers.Slurm(record, folder).hosts()[: record.job.nodes]
+        self.scheduler = schedulers.Slurm(record, folder)
+        self.hosts = self.scheduler.hosts()[: record.job.nodes]
         self.host = os.environ.get("SLURMD_NODENAME", self.hosts[0])
         number = folder.join_chain(self.job_id)
         self.events = Events(folder, f"supervisor-{number}", self.host)
@@ -190,7 +191,7 @@ def main() -> int:
     job = UnsupervisedJob(record, folder)
     with upload_processes.uploads(record, folder):
         code = job.run()
-    return schedulers.Slurm(record, folder).cancel_if_canceled(code) if folder.has("cancelled") else code
+    return job.scheduler.cancel_if_canceled(code) if folder.has("cancelled") else code
 
 
 if __name__ == "__main__":
