@@ -14,11 +14,16 @@ from clusterwright.onhost.supervisor.job import NAME, SCHEMA
 _END = "END_OF_JOB_JSON"
 
 
-def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more: Any) -> str:
+def record(
+    job: Job, cluster: Cluster | None, run: str, submitted: float, *, network: str = "", **more: Any
+) -> str:
     """Return the text of job.json for a run in the folder `run`; `more`: user, GPU price and peak, digest of the code.
 
-    Without a cluster the run is local.
+    Without a cluster the run is local, unless `more` says otherwise. `network`: that of agents and ranks, in place of
+    the cluster's.
     """
+    launch = launch_of(job, cluster, run)._asdict()
+    networks = {"management": network, "compute": network} if network else {}
     document = {
         "schema": SCHEMA,
         "run": run.rstrip("/").rpartition("/")[2],
@@ -30,7 +35,7 @@ def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more
         "code": None,
         **more,
         "job": job.model_dump(mode="json"),
-        "launch": launch_of(job, cluster, run)._asdict(),
+        "launch": launch | networks,
     }
     return json.dumps(document, indent=2)
 

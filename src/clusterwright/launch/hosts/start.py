@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
 import re
 import shlex
@@ -39,7 +38,7 @@ from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.unmanaged.library import install_library, library_folder
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
-from clusterwright.onhost.lib.safe_reader import parse_document, text_or_empty
+from clusterwright.onhost.lib.safe_reader import text_or_empty
 from clusterwright.onhost.supervisor.host_keeper import LEASE, LEASE_S
 from clusterwright.onhost.supervisor.ssh_hosts import LOG, SCRIPT, start_command
 
@@ -189,14 +188,12 @@ def _write(
     if copy:
         copy.unpack(run / "code", access.umask(job))
     (run / "logs").mkdir()
-    document = parse_document(
-        record(job, None, str(run), now, user=None, gpu=local_peak(), code=copy.digest if copy else None)
-    )
-    document["launch"] |= {"management": network, "compute": network}
+    facts = {"user": None, "gpu": local_peak(), "code": copy.digest if copy else None}
     targets = [host.target for host in hosts]
-    write_atomic(run / "job.json", json.dumps({**document, "local": False, "hosts": targets}, indent=2))
-    text = hosts_script(job, str(run), library_folder(str(run.parent)), python)
-    write_atomic(run / SCRIPT, text, mode=0o777 & ~access.umask(job))
+    text = record(job, None, str(run), now, network=network, local=False, hosts=targets, **facts)
+    write_atomic(run / "job.json", text)
+    script = hosts_script(job, str(run), library_folder(str(run.parent)), python)
+    write_atomic(run / SCRIPT, script, mode=0o777 & ~access.umask(job))
 
 
 def _start_keeper(remote: Remote, run: str, host: str) -> None:
