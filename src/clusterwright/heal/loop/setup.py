@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -97,13 +97,9 @@ def loop_of(
     """Build the loop of self-healing for a cluster file."""
     policy, executor = policy_of(cluster), Executor(cluster, remote, source)
     runner = ActionRunner(journal, executor, policy, moment, time.time, log)
-    why = partial(_why, cluster, remote)
-    gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), why, log, DiagnosisTime())
+    diagnose = partial(why_of, cluster, remote)
+    gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), diagnose, log, DiagnosisTime())
     return Loop(journal, gatherer, runner, policy, rules(), cluster.heal.check_interval, log)
-
-
-def _why(cluster: Cluster, remote: Remote, job: str, seconds: float) -> Iterable[FaultFinding]:
-    return tuple(why_of(cluster, remote, job, seconds))
 
 
 def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
@@ -119,8 +115,8 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
         sleep(max(0.0, every_s - (time.monotonic() - begun)))
 
 
-def why_of(cluster: Cluster, remote: Remote, job: str, seconds: float) -> Iterator[FaultFinding]:
-    """Yield findings about the hosts that a root cause of the failed job identifies; its files are read for `seconds`.
+def why_of(cluster: Cluster, remote: Remote, job: str, seconds: float) -> tuple[FaultFinding, ...]:
+    """Return findings about the hosts that a root cause of the failed job identifies; its files are read for `seconds`.
 
     Raises:
         WrightError: the control host is unreachable.
@@ -131,7 +127,7 @@ def why_of(cluster: Cluster, remote: Remote, job: str, seconds: float) -> Iterat
     with in_language("en"):  # drain reasons and the journal are English
         judged = judge(read(list(gathered.sources), knowledge(), budget))
         diagnoses = judged if gathered.run_state != CANCELED or has_fault(gathered.events) else []
-    yield from findings_of_diagnoses(diagnoses, job)
+    return tuple(findings_of_diagnoses(diagnoses, job))
 
 
 def findings_of_diagnoses(diagnoses: list[Diagnosis], job: str) -> Iterator[FaultFinding]:
