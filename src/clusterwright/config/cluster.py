@@ -257,6 +257,10 @@ class Cluster(Section):
                 yielded.add(os)
                 yield self.with_os(os), ("nodes", name, "os") if group.os else ("os",)
 
+    def first_system(self, role: Literal["control", "compute"]) -> tuple[Cluster, tuple[str, ...]]:
+        """Return the first of `systems` of a role; that of the cluster if it has no such hosts."""
+        return next(self.systems(role), (self, ("os",)))
+
     @property
     def control(self) -> Host:
         """The first control host, which runs slurmctld and where jobs are submitted."""

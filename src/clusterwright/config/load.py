@@ -121,11 +121,17 @@ def _bytes_of(path: Path, fix: str) -> bytes:
 def kind_of(source: Source) -> Kind:
     """Detect from its keys whether a file is a cluster or a job file."""
     values = source.values
-    if isinstance(values.get("nodes"), dict) or any(key in values for key in _OF_A_CLUSTER):
+    if _has_cluster_keys(values):
         return "cluster"
-    return (
-        "job" if any(key in values for key in _OF_A_JOB) or isinstance(values.get("time"), str) else "cluster"
-    )
+    return "job" if _has_job_keys(values) or isinstance(values.get("time"), str) else "cluster"
+
+
+def _has_cluster_keys(values: Mapping[str, Any]) -> bool:
+    return isinstance(values.get("nodes"), dict) or any(key in values for key in _OF_A_CLUSTER)
+
+
+def _has_job_keys(values: Mapping[str, Any]) -> bool:
+    return any(key in values for key in _OF_A_JOB)
 
 
 def require_kind(source: Source, kind: Kind) -> None:
@@ -134,10 +140,8 @@ def require_kind(source: Source, kind: Kind) -> None:
     Raises:
         SpecError: the file is of the other kind; a file with keys of both is checked like any other.
     """
-    values = source.values
-    has_cluster = isinstance(values.get("nodes"), dict) or any(key in values for key in _OF_A_CLUSTER)
-    has_job = any(key in values for key in _OF_A_JOB)
-    if has_cluster in (has_job, kind == "cluster"):
+    has_cluster = _has_cluster_keys(source.values)
+    if has_cluster in (_has_job_keys(source.values), kind == "cluster"):
         return
     file = source.file
     if kind == "cluster":

@@ -255,7 +255,7 @@ def gpu_repositories(cluster: Cluster) -> Iterator[Clash]:
     """Check that the repository of the GPU packages is set and declared, except in a lab, which serves its own."""
     software = cluster.software
     if software.nvidia and not (cluster.lab and software.nvidia.repository is None):
-        on_system, _loc = next(cluster.systems("compute"), (cluster, ()))
+        on_system, _loc = cluster.first_system("compute")
         url = f"{_NVIDIA}/{on_system.platform.nvidia_repository}/x86_64/"
         yield from _missing(cluster, "nvidia", software.nvidia.repository, url)
     if software.rocm:

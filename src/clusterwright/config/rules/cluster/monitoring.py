@@ -16,7 +16,7 @@ def prometheus(cluster: Cluster) -> Iterator[Clash]:
     """Check that the distribution has packages of Prometheus that are recent enough."""
     if not cluster.monitoring.prometheus:
         return
-    cluster, loc = next(cluster.systems("control"), (cluster, ("os",)))
+    cluster, loc = cluster.first_system("control")
     locs = (("monitoring", "prometheus"), loc)
     old = cluster.platform.old_prometheus
     if old:
@@ -100,7 +100,7 @@ def notify(cluster: Cluster) -> Iterator[Clash]:
 
 def _mail(cluster: Cluster, name: str, receiver: Email) -> Iterator[Clash]:
     loc = ("monitoring", "receivers", name)
-    cluster, os_loc = next(cluster.systems("control"), (cluster, ("os",)))
+    cluster, os_loc = cluster.first_system("control")
     if (receiver.user is None) != (receiver.secret_file is None):
         if receiver.user is None:
             message = _("receiver `{name}` has a password but no user", name=name)

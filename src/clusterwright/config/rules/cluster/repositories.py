@@ -11,9 +11,9 @@ from clusterwright.i18n import _
 
 def repositories(cluster: Cluster) -> Iterator[Clash]:
     """Check that each repository has a key, or is declared unsigned and is not read over http."""
+    managers = {on_system.platform.package_manager for on_system, _loc in cluster.systems()}
     for name, repository in cluster.software.repositories.items():
         loc = ("software", "repositories", name)
-        managers = {system.platform.package_manager for system, _loc in cluster.systems()}
         if len(managers) > 1 and not repository.os:
             yield Clash(
                 "repository-os",
