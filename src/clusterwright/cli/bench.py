@@ -116,7 +116,6 @@ class Common:
         from clusterwright.cli._hostlist import hosts_of
         from clusterwright.units import parse_duration
 
-        nodes = self.nodes or (USUAL_NODES if cluster.unmanaged and not self.hosts else None)
         return HostRequest(
             self.as_user or first_admin(cluster),
             hosts_of(cluster, self.hosts) or (),
@@ -124,13 +123,18 @@ class Common:
             self.reservation,
             parse_duration(self.wait),
             fewest=self.nodes or 1,
-            most=nodes,
+            most=most_nodes(cluster, self.hosts, self.nodes),
             lasts_s=parse_duration(lasts),
             allocation=JobResources(account=self.account),
         )
 
 
 DEFAULTS = Common()
+
+
+def most_nodes(cluster: Cluster, hosts: str, nodes: int | None) -> int | None:
+    """Return how many hosts a bench uses at most, with --hosts and --nodes as typed; None for all."""
+    return nodes or (USUAL_NODES if cluster.unmanaged and not hosts else None)
 
 
 def first_admin(cluster: Cluster) -> str | None:

@@ -15,7 +15,7 @@ from cyclopts.validators import Number
 from clusterwright.cli._live_names import HOSTS
 from clusterwright.cli._show import show_message, show_verbatim
 from clusterwright.cli._tune_output import show_trials
-from clusterwright.cli.bench import NO_NETWORK, NetworkOptions
+from clusterwright.cli.bench import NO_NETWORK, NetworkOptions, most_nodes
 from clusterwright.i18n import _
 from clusterwright.units import parse_duration
 
@@ -74,17 +74,15 @@ class Common:
         from clusterwright.check.bench.bench_job import HostRequest
         from clusterwright.check.bench.script import JobResources
         from clusterwright.cli._hostlist import hosts_of
-        from clusterwright.cli.bench import USUAL_NODES
         from clusterwright.units import parse_duration
 
-        usual = USUAL_NODES if cluster.unmanaged and not self.hosts else None
         return HostRequest(
             user,
             hosts_of(cluster, self.hosts) or (),
             partition,
             wait_s=parse_duration(self.wait),
             fewest=max(fewest, self.nodes or 0),
-            most=self.nodes or usual,
+            most=most_nodes(cluster, self.hosts, self.nodes),
             allocation=JobResources(account=self.account),
         )
 

@@ -15,7 +15,7 @@ from clusterwright.onhost.lib.ports import RUN_PORTS
 from clusterwright.plan.learned_network import address_in, has_network_rate
 
 # Each order has ports of its own, since a server of the previous order may still run.
-FIRST_PORT, PORTS, PORTS_AN_ORDER = RUN_PORTS[0], 8000, 8
+FIRST_PORT, PORTS, PORTS_AN_ORDER = RUN_PORTS[0], RUN_PORTS[1] - RUN_PORTS[0] + 1, 8
 
 
 @dataclass(frozen=True, slots=True)
