@@ -49,14 +49,15 @@ def verb_line(command: str, tokens: Sequence[str], subcommands: Container[str]) 
 
     `tokens` are what follows `command`: the verb, and what it works on, up to the first option.
     """
-    words = list(takewhile(lambda token: not token.startswith("-"), tokens))
-    if not words:
+    arguments = list(takewhile(lambda token: not token.startswith("-"), tokens))
+    if not arguments:
         return ""
-    verb = words[0].lower()
+    verb, *objects = arguments
+    verb = verb.lower()
     if verb == "help":
-        return shlex.join((*command.split(), *words[1:], "--help"))
-    meant = (known for known, verbs in _VERBS.items() if verb in verbs.split() and known in subcommands)
-    return next((shlex.join((*command.split(), known, *words[1:])) for known in meant), "")
+        return shlex.join((*command.split(), *objects, "--help"))
+    matches = (name for name, verbs in _VERBS.items() if verb in verbs.split() and name in subcommands)
+    return next((shlex.join((*command.split(), name, *objects)) for name in matches), "")
 
 
 def options_last(app: App, command: str, tokens: Sequence[str]) -> str:
@@ -74,18 +75,18 @@ def options_last(app: App, command: str, tokens: Sequence[str]) -> str:
     return shlex.join((*command.split(), *tokens[start:end], *tokens[:start], *tokens[end:]))
 
 
-def option_of(words: Sequence[str], arguments: Iterable[Argument]) -> str:
-    """Return the option that unexpected words mean, with its value; empty if there is none.
+def option_of(unexpected: Sequence[str], arguments: Iterable[Argument]) -> str:
+    """Return the option that unexpected arguments mean, with its value; empty if there is none.
 
-    The first word is a choice of the option (`lab` of --template) or its name (`slurm 26.05` of --slurm).
+    The first one is a choice of the option (`lab` of --template) or its name (`slurm 26.05` of --slurm).
     """
-    own = [argument for argument in arguments if argument.name.startswith("--")]
-    word = words[0].strip("-").lower().replace("_", "-")
-    for argument in own:
-        if f"--{word}" in argument.names:
-            return argument.name if argument.is_flag() else _with_value(argument, words[1:2])
-    matches = [argument for argument in own if word in choices_of(argument.hint)]
-    return f"{matches[0].name} {word}" if len(matches) == 1 else ""
+    options = [argument for argument in arguments if argument.name.startswith("--")]
+    name = unexpected[0].strip("-").lower().replace("_", "-")
+    for option in options:
+        if f"--{name}" in option.names:
+            return option.name if option.is_flag() else _with_value(option, unexpected[1:2])
+    matches = [option for option in options if name in choices_of(option.hint)]
+    return f"{matches[0].name} {name}" if len(matches) == 1 else ""
 
 
 def _with_value(argument: Argument, value: Sequence[str]) -> str:

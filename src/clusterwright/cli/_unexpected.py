@@ -87,8 +87,8 @@ def _of_disk(error: OSError) -> WrightError:
 
 def _is_output(path: str) -> bool:
     """Return True for the value of an option for results, a folder above it, or a file below it."""
-    words = [word for argument in sys.argv[1:] for word in argument.split("=", 1)]
-    values = [Path(value).absolute() for option, value in pairwise(words) if option in _OUTPUTS]
+    tokens = [token for argument in sys.argv[1:] for token in argument.split("=", 1)]
+    values = [Path(value).absolute() for option, value in pairwise(tokens) if option in _OUTPUTS]
     target = Path(path).absolute()
     return any(target == value or target in value.parents or value in target.parents for value in values)
 

@@ -113,8 +113,8 @@ def _missing_rows(conf: SlurmConf, sources: Sequence[Source]) -> list[dict[str, 
 
     It sets nothing but its ClusterName, or its ClusterName and one of the other required keys.
     """
-    whole = [source for source in sources if source.kind == "slurm.conf" and not source.includes]
-    if not whole or conf.has_unread or conf.is_complete:
+    slurm_confs = [source for source in sources if source.kind == "slurm.conf" and not source.includes]
+    if not slurm_confs or conf.has_unread or conf.is_complete:
         return []
     name, nodes = conf.get("ClusterName"), conf.nodes or conf.get("MaxNodeCount")
     has_others = set(conf.settings.get("slurm.conf", ())) - {"clustername"} or conf.entries
@@ -123,7 +123,7 @@ def _missing_rows(conf: SlurmConf, sources: Sequence[Source]) -> list[dict[str, 
     required = {"ClusterName": name, "SlurmctldHost": conf.controllers, "NodeName": nodes}
     return [
         {
-            "file": whole[0].path,
+            "file": slurm_confs[0].path,
             "line": 1,
             "key": key,
             "code": "key",
