@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -98,9 +99,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=f"{mark}: {why}"))
 
 
-GIVE_BACK = """squeue -h -o %A | xargs -r scancel
-for host in $(sinfo -hN -t drain,down -o %N | sort -u); do scontrol update nodename=$host state=resume; done
-squeue -h; sinfo -hN -o '%N %T %E' | grep -v ' idle '; true"""
+JOBS_AND_HOSTS = "squeue -h -o 'job %A %T %R' && sinfo -hN -o 'host %N %T %E'"
 
 
 HOSTILE = (
@@ -184,10 +183,33 @@ class LabCluster:
 
     def restless(self):
         """Cancel jobs and resume hosts; return the jobs, unavailable hosts and ending steps that are left."""
-        left = self.sh("control", GIVE_BACK).splitlines()
-        for host in () if left else self.cluster.hosts("compute"):
-            left += self.sh(host.name, "pgrep -a slurmstepd | grep -v infinity; true").splitlines()
-        return left
+        listed = self.ask("control", JOBS_AND_HOSTS)
+        if left := [line for line in listed if not re.match(r"host \S+ idle ", line)]:
+            self.ask("control", give_back(left))
+            return left
+        return [
+            line
+            for host in self.cluster.hosts("compute")
+            for line in self.ask(host.name, "pgrep -a slurmstepd | grep -v infinity; true")
+        ]
+
+    def ask(self, host, command):
+        """Return the lines that a command printed, or its error: a busy machine does not answer every ssh in time."""
+        done = self.remote.run(host, command)
+        return done.out.splitlines() if done.ok else [f"{host} {done.code} {done.last_lines()}"]
+
+
+def give_back(left):
+    """Return a command that cancels the listed jobs and resumes the listed hosts, and ends soon.
+
+    It names them: one that ssh gave up waiting for may still run, late, and must not touch a job of the next test.
+    """
+    words = [line.split() for line in left]
+    jobs = [row[1] for row in words if row[0] == "job"]
+    hosts = {row[1] for row in words if row[0] == "host" and row[2].startswith(("drain", "down"))}
+    commands = [f"scancel {' '.join(jobs)}"] if jobs else []
+    commands += [f"scontrol update nodename={','.join(sorted(hosts))} state=resume"] if hosts else []
+    return f"timeout 30 sh -c '{'; '.join([*commands, 'true'])}'"
 
 
 @pytest.fixture(scope="session")

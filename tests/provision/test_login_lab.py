@@ -100,7 +100,10 @@ def site(tmp_path_factory):
 def idle(site):
     """No job before or after a test."""
     yield
-    site.sh("control", "squeue -h -o %A | xargs -r scancel")
+    jobs = site.sh("control", "squeue -h -o %A").split()
+    site.sh(
+        "control", f"timeout 30 scancel {' '.join(jobs)}; true"
+    )  # by id: a late one hits no job of the next test
     site.sh("control", "timeout 50 sh -c 'while squeue -h | grep -q .; do sleep 0.2; done'")
 
 

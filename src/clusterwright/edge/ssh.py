@@ -13,8 +13,13 @@ from typing import Protocol, TypeVar
 
 from clusterwright.edge.processes import CommandResult, run
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.processes import TIMED_OUT
 
 SSH_FAILED = 255  # ssh(1): "255 if an error occurred"; otherwise the exit code of the remote command
+CONTROL_S = 5.0  # for the answer of a shared connection
+
+# The last line of ssh whose new shared connection (ControlMaster) was lost before the command started.
+_NO_MASTER = "Failed to connect to new control master"
 
 # What OpenSSH prints about host keys. The names and paths go into a command to copy, so no others match.
 _KEY_REFUSED = "Host key verification failed."
@@ -53,7 +58,10 @@ class Connection(Remote, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ssh:
-    """One ssh per call, with host key checks and without prompts (BatchMode)."""
+    """One ssh per call, with host key checks and without prompts (BatchMode).
+
+    The user's ssh configuration may share connections between calls (ControlMaster); a lost one is replaced.
+    """
 
     user: str | None = None
     port: int | None = None
@@ -63,15 +71,34 @@ class Ssh:
 
     def argv(self, host: str, command: str) -> tuple[str, ...]:
         """The ssh command line that runs a shell command on the host."""
+        return (*self._options(), "--", host, command)
+
+    def _options(self, *more: str) -> tuple[str, ...]:
         options: Sequence[str] = ("-o", "BatchMode=yes", "-o", f"ConnectTimeout={self.connect_timeout_s}")
         config = ("-F", str(self.config)) if self.config else ()
         user = ("-l", self.user) if self.user else ()
         port = ("-p", str(self.port)) if self.port else ()
-        return ("ssh", *config, *options, *user, *port, "--", host, command)
+        return ("ssh", *config, *options, *user, *port, *more)
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """Run a shell command on the host; code 255 means that the host is unreachable."""
-        return run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
+        result = run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
+        if result.code == SSH_FAILED and result.err.rstrip().endswith(_NO_MASTER):
+            alone = (*self._options("-o", "ControlPath=none"), "--", host, command)
+            return run(alone, stdin=stdin, timeout_s=timeout_s)
+        if result.code == TIMED_OUT:
+            self._stop_dead_master(host)
+        return result
+
+    def _stop_dead_master(self, host: str) -> None:
+        """Let later commands open a new connection if the shared one is dead, as after a power cut of the host.
+
+        A connection without packets notices nothing for minutes; its sessions are not ended.
+        """
+        if not run((*self._options("-O", "check"), "--", host), timeout_s=CONTROL_S).ok:
+            return  # no connection is shared
+        if not run(self.argv(host, "true"), timeout_s=CONTROL_S).ok:
+            run((*self._options("-O", "stop"), "--", host), timeout_s=CONTROL_S)
 
 
 @dataclass(frozen=True, slots=True)

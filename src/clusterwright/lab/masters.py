@@ -1,16 +1,18 @@
 """Shared SSH connections (ControlMaster): the first command on a host opens one, the next take 12 ms instead of 150.
 
 An ssh process outside the host's control groups holds the connection; so code that kills a host or removes the lab
-closes it by its socket.
+kills it. One that ended by itself later would remove the socket of its successor on the same path.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from clusterwright.edge.processes import run
 from clusterwright.lab.layout import tag
 
 PERSIST_S = 60  # long enough for the pauses of a demonstration; nothing waits for its end
@@ -28,9 +30,20 @@ def make(lab: str) -> None:
 
 def close(lab: str, address: str = "") -> None:
     """Close the connections to that address, or all of the lab's."""
+    for pid in _masters(f"{folder(lab)}/{address}-" if address else f"{folder(lab)}/"):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     for socket in folder(lab).glob(f"{address}-*" if address else "*"):
-        run(("ssh", "-F", "/dev/null", "-O", "exit", "-o", f"ControlPath={socket}", "lab"), timeout_s=5)
         socket.unlink(missing_ok=True)
+
+
+def _masters(prefix: str) -> Iterator[int]:
+    """Yield the ids of masters whose sockets' paths have that prefix: `ssh: PATH [mux]` is their command line."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # processes come and go
+            name = path.read_bytes()
+            if name.startswith(f"ssh: {prefix}".encode()) and b" [mux]" in name:
+                yield int(path.parent.name)
 
 
 def remove(lab: str) -> None:

@@ -89,7 +89,10 @@ class Dev:
             each.send_signal(signal.SIGTERM)
             each.wait(20)
         self.tunnels.clear()
-        self.sh("control", "squeue -h -o %A | xargs -r scancel")
+        jobs = self.sh("control", "squeue -h -o %A").split()
+        self.sh(
+            "control", f"timeout 30 scancel {' '.join(jobs)}; true"
+        )  # by id: a late one hits no later job
         self.until("squeue -h", "")
 
 
