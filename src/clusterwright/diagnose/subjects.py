@@ -40,10 +40,13 @@ def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignor
 
 def _decay_of_runs(paths: Sequence[str | Path]) -> Iterator[LogSource]:
     """Yield what became slowly worse in those of the folders that are runs."""
+    runs = [str(path) for path in paths if str(path) != "-" and Path(path, "job.json").is_file()]
+    if not runs:
+        return
     from clusterwright.diagnose.gather.decay import decay_sources
     from clusterwright.onhost.runs.run_decay import find_decays
 
-    for folder in (str(path) for path in paths if str(path) != "-" and Path(path, "job.json").is_file()):
+    for folder in runs:
         yield from decay_sources((decay.host, decay.text) for decay in find_decays(folder))
 
 

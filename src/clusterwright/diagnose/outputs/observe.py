@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Protocol, overload
 
 from clusterwright.diagnose.outputs import tools
+from clusterwright.diagnose.outputs.tools import KEYWORDS
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 
 Observation = Finding | Normal
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """The reader of a tool's output; it runs only where one of its keywords (lower case) is in the sample."""
-
-    keywords: tuple[bytes, ...]
-    read: Callable[[Sequence[Row], int | None], Iterator[Observation]]
-    compares_hosts: bool = False  # it reads the lines of all hosts at once
-
-
-@cache
-def _tools() -> tuple[Tool, ...]:
-    modules = [import_module(info.name) for info in iter_modules(tools.__path__, f"{tools.__name__}.")]
-    return tuple(
-        Tool(module.KEYWORDS, module.read, getattr(module, "COMPARES_HOSTS", False)) for module in modules
-    )
 
 
 class OutputText(Protocol):
@@ -74,15 +55,16 @@ def observe(
 
     `check` is called for each line that a reader takes and for each observation: it may end the reading.
     """
-    present = [tool for tool in _tools() if any(text.contains(keyword) for keyword in tool.keywords)]
+    present = [name for name, keywords in KEYWORDS.items() if any(map(text.contains, keywords))]
     if not present:
         return
     rows = []
     for row in text.rows():
         check()
         rows.append(row)
-    for tool in present:
-        for group in [rows] if tool.compares_hosts else _by_host(rows):
+    for name in present:
+        tool = import_module(f"{tools.__name__}.{name}")
+        for group in [rows] if getattr(tool, "COMPARES_HOSTS", False) else _by_host(rows):
             check()
             for observation in tool.read(_CheckedRows(group, check), memory_bytes):
                 check()

@@ -8,13 +8,6 @@ from collections.abc import Iterator, Sequence
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import _
 
-KEYWORDS = (
-    b"cuda version:",
-    b"cuda compilation tools",
-    b"cuda used to build pytorch",
-    b"+cu1",
-    b"cuda driver version",
-)
 _DRIVER = re.compile(r"\bCUDA (?:UMD )?Version: *(?P<version>\d+\.\d+)")
 _COMPILER = re.compile(
     r"Cuda compilation tools, release (?P<version>\d+\.\d+)|^CUDA runtime version: (?P<runtime>\d+\.\d+)"

@@ -9,16 +9,6 @@ from dataclasses import dataclass, replace
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import _
 
-KEYWORDS = (
-    b"physical state:",
-    b"phys state:",
-    b"phys_state:",
-    b"port_active",
-    b"port_down",
-    b"port_init",
-    b"port_armed",
-    b"physical_state",
-)
 _DEVICE = re.compile(r"^\s*(?:CA '(?P<ca>\S+)'|hca_id:\s*(?P<hca>\S+))")
 _PORT = re.compile(r"^\s*[Pp]ort:?\s+(?P<port>\d+)\b")
 _STATUS = re.compile(r"^Infiniband device '(?P<device>\S+)' port (?P<port>\d+) status")

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row, parse_number, percent
 from clusterwright.i18n import _
 
-KEYWORDS = (b"ibping statistics",)
 _TARGET = re.compile(r"^-+ *(?P<peer>.+?) ibping statistics")
 _COUNTS = re.compile(
     r"(?<!\d)(?P<sent>\d+) packets transmitted, (?P<received>\d+) (?:packets )?received, "

@@ -12,7 +12,6 @@ from clusterwright.diagnose.outputs.value import Finding, Normal, Row, parse_num
 from clusterwright.i18n import _
 from clusterwright.units import human_number
 
-KEYWORDS = (b"%util",)
 FULL_PERCENT = 95.0  # of the time with a request in the device
 LONG_WAIT_MS = 5.0  # NVMe and SSD answer within 1 ms; a device that is busy and faster than this can do more
 LONG_QUEUE = 8.0  # requests

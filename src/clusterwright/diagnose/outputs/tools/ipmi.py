@@ -10,7 +10,6 @@ from clusterwright.diagnose.outputs.value import Finding, Normal, Row, parse_num
 from clusterwright.i18n import _
 from clusterwright.units import human_duration
 
-KEYWORDS = (b"degrees c", b" rpm", b"going high", b"going low", b"throttled", b"thermal trip")
 MOST_PERIODS = 3  # that a finding names, the last ones
 _SENSOR = re.compile(
     r"^(?P<name>[^|]+?)\s*\|\s*(?:[0-9A-Fa-f]+h\s*\|\s*)?(?P<state>ok|[lu]?(?:nc|cr|nr))\s*\|\s*(?:[\d.]+\s*\|\s*)?"

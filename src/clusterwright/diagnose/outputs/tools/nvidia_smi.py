@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import _n
 
-KEYWORDS = (b"nvidia-smi ",)
 _HEAD = re.compile(r"\| *NVIDIA-SMI +(?P<version>\d+[\d.]*) ")
 # | 0  NVIDIA A100-SXM4-80GB   On  | 00000000:07:00.0 Off |    0 |   the last column: uncorrectable errors since boot
 _INDEX = re.compile(r" +(?P<gpu>\d+) +\S")

@@ -12,12 +12,6 @@ from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import _
 from clusterwright.units import HOUR_S, human_number
 
-KEYWORDS = tuple(
-    (
-        b"/s,/sec,it/,per_second,per second,per_sec,per sec,s/step,step time,step_time,sec/,iter_time,per iteration"
-        b",batch time,batch_time,throughput,time/,time ,s/it,s/batch,persec,tps,wps,ips,sps,data_time,timing,epoch"
-    ).split(b",")
-)
 COMPARES_HOSTS = True
 _COUNTED_UNITS = (
     r"samples?|images?|imgs?|examples?|tokens?|toks?|seqs?|sequences?|its?|iters?|iterations?|steps?|batch(?:es)?"

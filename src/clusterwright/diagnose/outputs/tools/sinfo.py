@@ -10,7 +10,6 @@ from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import N_, _
 from clusterwright.slurm.states import is_node_state, parse_node_state
 
-KEYWORDS = (b"nodelist", b"hostnames")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT|Unknown")
 _SUFFIXES = {
     "~": N_(

@@ -10,7 +10,6 @@ from clusterwright.diagnose.outputs.value import Finding, Normal, Row, parse_num
 from clusterwright.i18n import _
 from clusterwright.units import human_percent, human_size
 
-KEYWORDS = (b"maxrss", b"avevmsize", b"maxvmsize")
 WARNING_SHARE = 0.9  # share of the limit from which a task is close to the end that the kernel gives it
 _LIMITS = re.compile(
     r"--mem[= ](?P<option>\d+(?:\.\d+)?[KMGT]?)\b|\bReqMem=(?P<request>\d+(?:\.\d+)?[KMGT]n?)\b"
