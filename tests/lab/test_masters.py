@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -31,15 +32,16 @@ def standing(tmp_path_factory, text_of_small_lab):
 
 
 @pytest.fixture
-def user_config(standing, tmp_path):
+def user_config(standing):
     """The lab's configuration as a user may have it: a shared connection that ssh does not watch."""
-    text = standing.ssh_config.read_text().replace(str(masters.folder(NAME)), str(tmp_path))
-    lines = [line for line in text.splitlines() if "ServerAlive" not in line]
-    path = tmp_path / "config"
-    path.write_text("\n".join(lines) + "\n")
-    yield path
-    for host in (HOST, OTHER):
-        run(("ssh", "-F", str(path), "-O", "exit", host))
+    with TemporaryDirectory(dir="/tmp") as folder:  # short: the path of a socket has 108 characters at most
+        path = Path(folder, "config")
+        text = standing.ssh_config.read_text().replace(str(masters.folder(NAME)), folder)
+        lines = [line for line in text.splitlines() if "ServerAlive" not in line]
+        path.write_text("\n".join(lines) + "\n")
+        yield path
+        for host in (HOST, OTHER):
+            run(("ssh", "-F", str(path), "-O", "exit", host))
 
 
 @contextlib.contextmanager
