@@ -16,7 +16,7 @@ from clusterwright.edge.ssh import Ssh
 from clusterwright.lab import masters
 
 pytestmark = [pytest.mark.lab, pytest.mark.core]
-NAME, NET = "wright-masters", 239
+NAME, NET = "wright-masters", 157
 HOST, OTHER = "gpu-node1", "gpu-node2"
 
 
