@@ -96,7 +96,6 @@ def _resolve_program(arguments: Sequence[str], overrides: Overrides, cluster: Cl
 
 def _resolve_file(file: Path, overrides: Overrides, cluster: Path | Cluster | None) -> ResolvedJob:
     from clusterwright.config.load import load_both, load_job, require_kind, source_of
-    from clusterwright.launch.snapshot import check_folder
 
     if overrides.fields or overrides.assignments:
         cluster_config = loaded_cluster(cluster) if cluster else None
@@ -112,6 +111,8 @@ def _resolve_file(file: Path, overrides: Overrides, cluster: Path | Cluster | No
         text.startswith("code.folder=") for text in overrides.assignments
     )
     if job.code and not is_overridden:
+        from clusterwright.launch.snapshot import check_folder
+
         check_folder(job.code, file.parent)
     return ResolvedJob(job, cluster_config, file.parent)
 

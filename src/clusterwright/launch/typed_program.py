@@ -11,8 +11,6 @@ from pathlib import Path, PurePosixPath
 from clusterwright.config.job import Job
 from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 from clusterwright.i18n import _
-from clusterwright.launch.lines.source import MAX_BYTES, script_name
-from clusterwright.onhost.lib.safe_reader import text_or_empty
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _START = re.compile(r"\b(python3?|torchrun|accelerate|deepspeed) .*")
@@ -41,6 +39,9 @@ def require_program(arguments: Sequence[str], *, is_local: bool) -> None:
             "write python before it: {line}", line=f"wright train {local}-- python {shlex.join(arguments)}"
         )
         raise _refusal(message, fix)
+    from clusterwright.launch.lines.source import MAX_BYTES
+    from clusterwright.onhost.lib.safe_reader import text_or_empty
+
     if len(arguments) == 1 and "\n#SBATCH" in (text := text_or_empty(Path(program), MAX_BYTES)):
         message = _("`{script}` has #SBATCH lines, which wright train does not read", script=program)
         line = " ".join(("wright train", *_directives(text), "--", _program_in(text)))
@@ -82,8 +83,12 @@ def require_script(job: Job, base_folder: Path) -> None:
     Raises:
         WrightError: `script-missing`.
     """
+    if job.recipe or job.code is None or job.environment.workdir:
+        return
+    from clusterwright.launch.lines.source import script_name
+
     name = script_name(job)
-    if job.code is None or job.environment.workdir or name is None or name.startswith("/"):
+    if name is None or name.startswith("/"):
         return
     if name not in (job.command or job.program or ()):  # a module may be installed
         return

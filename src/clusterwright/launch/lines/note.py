@@ -1,9 +1,10 @@
-"""A note on a launch line: what was changed in it, or what in its script cannot run."""
+"""A prepared job, and the notes on its launch line: what was changed in it, or what in its script cannot run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clusterwright.config.job import Job
 from clusterwright.i18n import _
 
 
@@ -16,3 +17,11 @@ class Note:
 
     def __str__(self) -> str:
         return _("warning: {text}", text=self.text) if self.is_warning else _("note: {text}", text=self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job that can be submitted, and one sentence about each change and each doubt."""
+
+    job: Job
+    notes: tuple[Note, ...] = ()

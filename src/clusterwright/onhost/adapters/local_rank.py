@@ -10,8 +10,6 @@ import os
 import sys
 from typing import List
 
-from clusterwright.onhost.supervisor.host import rank
-
 MODULE = "clusterwright.onhost.adapters.local_rank"
 
 
@@ -23,4 +21,6 @@ def with_local_rank(arguments: List[str], local_rank: str) -> List[str]:
 
 
 if __name__ == "__main__":
+    from clusterwright.onhost.supervisor.host import rank
+
     rank.program(with_local_rank(sys.argv[1:], os.environ.get("LOCAL_RANK", "0")))
