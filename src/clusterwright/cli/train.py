@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shlex
-import signal
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +20,15 @@ from clusterwright.cli._connection import (
 )
 from clusterwright.cli._live_names import PARTITIONS, RUNS
 from clusterwright.cli._run_output import follow
-from clusterwright.cli._show import show_error, show_message, show_next, show_table
+from clusterwright.cli._show import show_message, show_table
+from clusterwright.cli._without_slurm import (
+    folder_without_slurm,
+    follow_hosts,
+    follow_local,
+    resume_run,
+    show_notes,
+    show_run,
+)
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -163,6 +168,11 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     from clusterwright.launch.typed_program import require_script
 
     _something(program, how)
+    if how.resume is not None:
+        requested = how.local or how.hostfile is not None
+        folder = folder_without_slurm(how.resume, how.cluster, how.out, is_requested=requested)
+        if folder:
+            return resume_run(how.resume, folder, how.hostfile, live=how.follow)
     if how.hostfile and program:
         return _on_hosts(program, job.overrides(), how)
     if how.local and program:
@@ -205,7 +215,7 @@ def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> i
 
     prepared = prepare(resolved_job.job, cluster, resolved_job.base_folder)
     job, now = prepared.job, time.time()
-    _show_notes(prepared.notes)
+    show_notes(prepared.notes)
     run = f"{runs}/{run_name(job.name, now)}"
     if cluster:
         text = script(job, cluster, run)
@@ -243,7 +253,7 @@ def _submitted(
         if resolved_job
         else resumed(resume, cluster, remote, user=user)
     )
-    _show_run(run.runs[0] if run.runs else run.name, run.job_id)
+    show_run(run.runs[0] if run.runs else run.name, run.job_id)
     if run.runs:
         show_message(
             _(
@@ -254,13 +264,8 @@ def _submitted(
                 last=run.runs[-1],
             )
         )
-    _show_notes(run.warnings)
+    show_notes(run.warnings)
     return run
-
-
-def _show_notes(notes: Sequence[object]) -> None:
-    for note in notes:
-        show_message(str(note))
 
 
 def _something(arguments: tuple[str, ...], how: How) -> None:
@@ -282,8 +287,6 @@ def _something(arguments: tuple[str, ...], how: How) -> None:
         message = _("{option} needs a job file or a program, and --resume names a run", option=option)
         fix = _("remove {option}, or name the job file as well", option=option)
         raise WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
-    if how.local and how.resume is not None:
-        raise _no_local_resume(how.resume, how.out)
     if not arguments and how.resume is None:
         fix = _("run wright train job.yaml, wright train -- python train.py, or wright train --resume RUN")
         raise WrightError.from_code(
@@ -291,49 +294,21 @@ def _something(arguments: tuple[str, ...], how: How) -> None:
         )
 
 
-def _no_local_resume(reference: str, runs: Path) -> WrightError:
-    """Return the error of --local with --resume: the run does not exist, or its own script resumes it."""
-    from clusterwright.launch.listing import no_run
-    from clusterwright.onhost.runs.run_folders import find
-
-    run = find(str(runs.absolute()), reference)
-    if not run:
-        return no_run(reference, None, str(runs.absolute()))
-    fix = _("run its script again: {script}", script=shlex.quote(f"{os.path.relpath(run)}/job.sh"))
-    message = _("--resume is for runs of a cluster, and {run} is a local run", run=Path(run).name)
-    return WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
-
-
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
-    """Run on this machine and follow the logs: Ctrl-C or SIGTERM saves and ends the run, a second Ctrl-C leaves it."""
-    from clusterwright.launch.local import interrupt, local
+    """Run on this machine and follow the logs until the run ends."""
+    from clusterwright.launch.local import local
     from clusterwright.launch.typed_program import require_script
-    from clusterwright.onhost.supervisor.folder import set_umask
 
     require_script(resolved_job.job, resolved_job.base_folder)
     if dry_run:
         return _dry_run(resolved_job, None, str(folder))
-    run = local(resolved_job.job, folder, base_folder=resolved_job.base_folder)
-    set_umask(run.folder)
-    _show_notes(run.warnings)
-    _show_run(run.name if folder == LOCAL_RUNS.absolute() else run.folder, run.job_id)
-
-    def on_interrupt(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        interrupt(run)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, on_interrupt)
-    code = follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
-    _draw(folder / run.name)
-    return code
+    return follow_local(local(resolved_job.job, folder, base_folder=resolved_job.base_folder), folder)
 
 
 def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
-    """Run on the hosts of a hostfile; inside an allocation follow it, and cancel it when the allocation ends."""
+    """Run on the hosts of a hostfile."""
     from clusterwright.launch.hosts.choose import AUTO, hosts_of, resolve_for
-    from clusterwright.launch.hosts.start import hold_lease, preview, start_on_hosts
-    from clusterwright.onhost.supervisor.folder import set_umask
+    from clusterwright.launch.hosts.start import preview, start_on_hosts
 
     hosts = hosts_of(how.hostfile or Path(AUTO))
     resolved_job = resolve_for(program, overrides, hosts)
@@ -342,32 +317,4 @@ def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
         sys.stdout.write(preview(resolved_job.job, hosts, folder, resolved_job.base_folder))
         return 0
     run = start_on_hosts(resolved_job.job, hosts, folder, base_folder=resolved_job.base_folder)
-    set_umask(run.folder)
-    _show_notes(run.warnings)
-    _show_run(run.name if folder == LOCAL_RUNS.absolute() else run.folder, run.job_id)
-    if str(how.hostfile) != AUTO:
-        return follow(None, str(folder), run.name, live=True) if how.follow else 0
-
-    def on_signal(*_: object) -> None:
-        (Path(run.folder) / "cancelled").touch()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, on_signal)
-    with hold_lease(Path(run.folder)):
-        return follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
-
-
-def _draw(run: Path) -> None:
-    """Write the curves of the run as a page into its folder, if the run has events."""
-    from clusterwright.cli.curves import curve_points, write_curves
-
-    try:
-        path = write_curves(curve_points(str(run), None), run / "curves.html")
-        show_message(_("curves: {file}", file=path))
-    except (OSError, WrightError) as error:
-        show_error(_("cannot write the curves: {error}", error=error))
-
-
-def _show_run(name: str, job_id: str) -> None:
-    show_message(_("run {name}, job {job_id}", name=name, job_id=job_id))
-    show_next(f"wright logs -f {name}; wright jobs; wright cancel {name}")
+    return follow_hosts(run, folder, how.hostfile, live=how.follow)

@@ -34,6 +34,7 @@ from clusterwright.onhost.lib.processes import NOT_HERE
 from clusterwright.onhost.lib.run_outcome import RUNNING, decide
 from clusterwright.onhost.lib.safe_reader import read_object, text_or_empty
 from clusterwright.onhost.runs import run_state
+from clusterwright.onhost.supervisor.job_fields import JobFields
 
 _LIBRARY = "library"  # folder in the run's folder with this package only, not what is installed beside it
 EXIT_NO_TORCH = 10
@@ -84,10 +85,20 @@ def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None, python: s
     digest = copy.digest if copy else None
     write_atomic(run / "job.json", record(job, None, str(run), now, user=None, gpu=local_peak(), code=digest))
     write_atomic(run / "job.sh", local_script(job, str(run), python), mode=0o777 & ~access.umask(job))
+    return start_script(run)
+
+
+def start_script(run: Path) -> int:
+    """Start the script of a run, which resumes from the newest checkpoint if there is one; return its process id."""
     with (run / "job.out").open("ab") as out:
         job_id = processes.start([str(run / "job.sh")], out=out)
-    write_atomic(run / "jobs", f"{job_id}\n")
+    append_job(run, job_id)
     return job_id
+
+
+def append_job(run: Path, job_id: object) -> None:
+    """Add a job id to those of the run."""
+    write_atomic(run / "jobs", f"{text_or_empty(str(run / 'jobs'))}{job_id}\n")
 
 
 def shared_machine(users: Sequence[str]) -> tuple[Note, ...]:
@@ -140,7 +151,7 @@ def require_supervised(job: Job, option: str = "--local") -> None:
         )
 
 
-def rank_python(job: Job) -> str:
+def rank_python(job: Job | JobFields) -> str:
     """Return the Python that starts the ranks: the job file's, else the first of PATH's and this one with PyTorch.
 
     Raises:
@@ -159,7 +170,7 @@ def dry_run_python(job: Job) -> str:
     return _pythons(job)[0]
 
 
-def _pythons(job: Job) -> tuple[str, ...]:
+def _pythons(job: Job | JobFields) -> tuple[str, ...]:
     named = job.environment.python
     paths = (named,) if named else (shutil.which("python3"), sys.executable)
     return tuple(dict.fromkeys(path for path in paths if path))

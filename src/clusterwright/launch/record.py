@@ -23,7 +23,6 @@ def record(
     the cluster's.
     """
     launch = launch_of(job, cluster, run)._asdict()
-    networks = {"management": network, "compute": network} if network else {}
     document = {
         "schema": SCHEMA,
         "run": run.rstrip("/").rpartition("/")[2],
@@ -35,9 +34,14 @@ def record(
         "code": None,
         **more,
         "job": job.model_dump(mode="json"),
-        "launch": launch | networks,
+        "launch": launch | (networks(network) if network else {}),
     }
     return json.dumps(document, indent=2)
+
+
+def networks(network: str) -> dict[str, str]:
+    """Return the fields of `launch` that make a network, such as 10.0.0.0/24, that of agents and ranks."""
+    return {"management": network, "compute": network}
 
 
 def with_record(script: str, run: str, text: str) -> str:

@@ -183,3 +183,11 @@ def test_the_loss_of_the_first_host_is_survived(bob):
     bob.wright("cancel", run, host="m3")
     bob.until(lambda out: "cancelled" in out, "status", run, host="m3")
     bob.ends_without_a_process(run)
+    (bob.home / "project" / "hosts").write_text("m3\nm1\n")
+    out = bob.wright("train", "--resume", run, "--hostfile", "hosts", host="m3")
+    assert f"run {run}" in out
+    bob.until(lambda out: "RUNNING" in out, "jobs", host="m1")
+    bob.until(lambda out: "rank 1 of 2 from step" in out.rpartition("m1")[2], "logs", run, host="m1")
+    assert "running" in bob.wright("status", run, host="m1")
+    bob.wright("cancel", run, host="m1")
+    bob.ends_without_a_process(run)

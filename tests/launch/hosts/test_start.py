@@ -14,10 +14,17 @@ from clusterwright.cli.train import How, Typed, train
 from clusterwright.edge.processes import run as run_process
 from clusterwright.edge.ssh import LocalMachine
 from clusterwright.errors import WrightError
+from clusterwright.launch.ended_run import find_ended
 from clusterwright.launch.hosts import start
 from clusterwright.launch.hosts.choose import default_size, hosts_of, resolve_for
 from clusterwright.launch.hosts.hostfile import SlotHost
-from clusterwright.launch.hosts.start import hold_lease, is_local_address, require_capacity, start_on_hosts
+from clusterwright.launch.hosts.start import (
+    hold_lease,
+    is_local_address,
+    require_capacity,
+    resume_on_hosts,
+    start_on_hosts,
+)
 from clusterwright.launch.listing import list_local_runs
 from clusterwright.launch.resolve import Overrides
 from clusterwright.onhost.runs import run_status
@@ -97,6 +104,37 @@ def test_a_training_starts_on_all_hosts_and_cancel_leaves_nothing(shared, monkey
     (Path(run.folder) / "cancelled").touch()
     until(lambda: not processes(shared))
     assert run_status.status(run.folder)["state"] == "cancelled"
+
+
+@pytest.mark.train
+@pytest.mark.timeout(300)
+def test_an_ended_run_resumes_on_other_hosts(shared, monkeypatch):
+    """At once after it was canceled, while the keepers of before still end; one host is replaced."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    remotes = {f"h{number}": Elsewhere(number) for number in (1, 2, 3)}
+    hosts = [SlotHost("h1", 1), SlotHost("h2", 1)]
+    job = resolve_for(PROGRAM, Overrides({"checkpoint": {"every": "5 steps"}}), hosts).job
+    run = start_on_hosts(job, hosts, shared, base_folder=COUNTING.parent, remotes=remotes)
+    until(lambda: list(Path(run.folder).glob("checkpoints/step-*")))
+    (Path(run.folder) / "cancelled").touch()
+    until((Path(run.folder) / "ended.json").exists)
+
+    others = [SlotHost("h1", 1), SlotHost("h3", 1), SlotHost("h2", 1)]
+    again = resume_on_hosts(find_ended(shared, run.name), others, remotes)
+    assert [str(note) for note in again.warnings if "standby" in str(note)] == ["note: standby: h2"]
+    until(lambda: "rank 1 of 2 from step" in logs(run, "h3"))
+    status = run_status.status(run.folder)
+    (Path(run.folder) / "cancelled").touch()
+    until(lambda: not processes(shared))
+
+    assert (again.name, status["state"], status["hosts"]) == (run.name, "running", ["h1", "h3"])
+    assert int(logs(run, "h3").rpartition("from step ")[2]) >= 5
+    assert (Path(run.folder) / "jobs").read_text().split() == [run.job_id, again.job_id]
+
+
+def logs(run, host):
+    """All that the ranks of a host have printed."""
+    return "".join(path.read_text() for path in sorted(Path(run.folder).glob(f"logs/*/{host}/*")))
 
 
 def test_a_folder_that_a_host_does_not_see_is_refused(shared, a_job, monkeypatch):

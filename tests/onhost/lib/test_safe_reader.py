@@ -222,3 +222,10 @@ def test_a_result_that_would_spoil_the_whole_document_is_refused():
     for result in ({"x": json.loads("[" * 40 + "]" * 40)}, {"x": 10**60}):
         with pytest.raises(ValueError, match=r"nested too deeply|an integer with"):
             budget.charge_output(result)
+
+
+def test_a_file_of_proc_is_read_whole():
+    """Its size is 0; the limit holds as for other files."""
+    assert b"pytest" in read_bytes("/proc/self/cmdline")
+    with pytest.raises(UnsafeFileError, match="larger than 3 bytes"):
+        read_bytes("/proc/self/cmdline", 3)

@@ -39,6 +39,12 @@ class SlotHost:
         return f"{self.user}@{self.name}" if self.user else self.name
 
 
+def slot_host(target: str) -> SlotHost:
+    """Return the host of an argument of ssh: `host` or `user@host`."""
+    user, _at, name = target.rpartition("@")
+    return SlotHost(name, user=user or None)
+
+
 def read_hostfile(file: Path) -> tuple[SlotHost, ...]:
     """Return the hosts of a file.
 

@@ -22,6 +22,7 @@ from clusterwright.launch.hosts.hostfile import SlotHost
 from clusterwright.launch.hosts.network import addresses_of, choose_network
 from clusterwright.launch.lines.note import Note
 from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
+from clusterwright.onhost.supervisor.job_fields import JobFields
 from clusterwright.onhost.supervisor.network import FIRST_PORT, LAST_PORT
 
 SURVEY_S, REACH_S = 30.0, 30.0
@@ -51,7 +52,7 @@ class Preflight:
 
 
 def check_hosts(
-    hosts: Sequence[SlotHost], job: Job, python: str, folder: Path, remotes: Mapping[str, Remote]
+    hosts: Sequence[SlotHost], job: Job | JobFields, python: str, folder: Path, remotes: Mapping[str, Remote]
 ) -> Preflight:
     """Return the network of hosts that are fit for the job; `folder` is that of the runs, which must exist.
 
@@ -81,7 +82,9 @@ def check_hosts(
     return Preflight(network, tuple(notes_of(surveys, job)))
 
 
-def host_problems(name: str, survey: Mapping[str, Any], job: Job, folder: str) -> Iterator[Problem]:
+def host_problems(
+    name: str, survey: Mapping[str, Any], job: Job | JobFields, folder: str
+) -> Iterator[Problem]:
     """Yield what a host lacks for the job."""
     if not survey["sees_token"]:
         yield Problem(
@@ -147,7 +150,7 @@ def difference_problems(surveys: Mapping[str, Mapping[str, Any]]) -> Iterator[Pr
             )
 
 
-def notes_of(surveys: Mapping[str, Mapping[str, Any]], job: Job) -> Iterator[Note]:
+def notes_of(surveys: Mapping[str, Mapping[str, Any]], job: Job | JobFields) -> Iterator[Note]:
     """Yield what works but may surprise: clocks, mixed GPUs or drivers, no GPUs."""
     for name, survey in surveys.items():
         if abs(survey["skew_s"]) > CLOCK_S:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import shlex
@@ -20,11 +21,13 @@ from clusterwright.edge.ssh import LocalMachine, Remote, Ssh, fan_out
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch import access
-from clusterwright.launch.hosts.hostfile import SlotHost
+from clusterwright.launch.ended_run import EndedRun
+from clusterwright.launch.hosts.hostfile import SlotHost, slot_host
 from clusterwright.launch.hosts.preflight import check_hosts
 from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.local import (
+    append_job,
     dry_run_python,
     new_folder,
     rank_python,
@@ -32,7 +35,7 @@ from clusterwright.launch.local import (
     require_supervised,
 )
 from clusterwright.launch.peak import local_peak
-from clusterwright.launch.record import record
+from clusterwright.launch.record import networks, record
 from clusterwright.launch.run import RunFolder, run_name
 from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.unmanaged.library import install_library, library_folder
@@ -40,6 +43,7 @@ from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.safe_reader import text_or_empty
 from clusterwright.onhost.supervisor.host_keeper import LEASE, LEASE_S
+from clusterwright.onhost.supervisor.job_fields import JobFields
 from clusterwright.onhost.supervisor.ssh_hosts import LOG, SCRIPT, start_command
 
 START_S = 40.0  # until the first heartbeat: imports over a network file system
@@ -86,9 +90,33 @@ def start_on_hosts(
         run = folder / name
         access.restrict(run, job)
         _write(job, run, now, copy, hosts, str(checked.network), python)
-    fan_out([host.name for host in hosts], lambda host: _start_keeper(reach[host], str(run), host))
+    job_id = _start_keepers(run, hosts, reach)
     notes = (*prepared.notes, *checked.notes, *_standby_note(job, hosts))
-    return RunFolder(name, _first_job(run), str(run), notes)
+    return RunFolder(name, job_id, str(run), notes)
+
+
+def resume_on_hosts(
+    run: EndedRun, hosts: Sequence[SlotHost], remotes: Mapping[str, Remote] | None = None
+) -> RunFolder:
+    """Start an ended run again, from its newest checkpoint; `hosts`: in place of those that it had, if there are any.
+
+    Raises:
+        WrightError: a host is unfit, the job needs more hosts, or no supervisor starts.
+    """
+    job = run.record.job
+    hosts = hosts or [slot_host(target) for target in run.record.hosts]
+    require_capacity(job, hosts)
+    reach = remotes or {host.name: remote_to(host) for host in hosts}
+    checked = check_hosts(hosts, job, rank_python(job), run.folder.parent, reach)
+    install_library(Host(LocalMachine(), "localhost"), str(run.folder.parent))
+    path = run.folder / "job.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["hosts"] = [host.target for host in hosts]
+    document["launch"] |= networks(str(checked.network))
+    write_atomic(path, json.dumps(document, indent=2))
+    run.clear_ending()
+    job_id = _start_keepers(run.folder, hosts, reach)
+    return RunFolder(run.folder.name, job_id, str(run.folder), (*checked.notes, *_standby_note(job, hosts)))
 
 
 def preview(job: Job, hosts: Sequence[SlotHost], folder: Path, base_folder: Path = Path()) -> str:
@@ -141,7 +169,7 @@ def is_local_address(name: str) -> bool:
     return True
 
 
-def require_capacity(job: Job, hosts: Sequence[SlotHost]) -> None:
+def require_capacity(job: Job | JobFields, hosts: Sequence[SlotHost]) -> None:
     """Raise WrightError if the job needs more hosts or slots than the hostfile has, or a name means another host."""
     if job.nodes > len(hosts):
         raise WrightError.from_code(
@@ -196,6 +224,12 @@ def _write(
     write_atomic(run / SCRIPT, script, mode=0o777 & ~access.umask(job))
 
 
+def _start_keepers(run: Path, hosts: Sequence[SlotHost], remotes: Mapping[str, Remote]) -> str:
+    """Start the keepers of all hosts and return the job id of the first supervisor."""
+    fan_out([host.name for host in hosts], lambda host: _start_keeper(remotes[host], str(run), host))
+    return _first_job(run)
+
+
 def _start_keeper(remote: Remote, run: str, host: str) -> None:
     """Start the keeper of a host; on this machine with the environment of a login, as over SSH.
 
@@ -208,7 +242,7 @@ def _start_keeper(remote: Remote, run: str, host: str) -> None:
     Host(remote, host).run(line, timeout_s=SSH_S)
 
 
-def _standby_note(job: Job, hosts: Sequence[SlotHost]) -> tuple[Note, ...]:
+def _standby_note(job: Job | JobFields, hosts: Sequence[SlotHost]) -> tuple[Note, ...]:
     standby = [host.name for host in hosts[job.nodes :]]
     return (Note(_("standby: {hosts}", hosts=", ".join(standby))),) if standby else ()
 
@@ -223,7 +257,7 @@ def _first_job(run: Path) -> str:
     while time.monotonic() < deadline and not (run / "ended.json").exists():
         if (run / "pulse").exists():
             job_id = text_or_empty(str(run / "chain" / "1")).strip()
-            write_atomic(run / "jobs", f"{job_id}\n")
+            append_job(run, job_id)
             return job_id
         time.sleep(POLL_S)
     (run / "cancelled").touch()

@@ -263,9 +263,10 @@ def read_bytes(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = 
     """
     with open_regular(path, inside=inside) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > limit:
+        data = b"" if size > limit else file.read(size or limit + 1)  # files of /proc have size 0
+        if max(size, len(data)) > limit:
             raise UnsafeFileError("%s is larger than %d bytes" % (path, limit))
-        return file.read(size)
+        return data
 
 
 def read_text(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = None) -> str:

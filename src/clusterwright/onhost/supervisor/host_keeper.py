@@ -22,6 +22,7 @@ from clusterwright.onhost.supervisor.folder import Folder, open_run
 from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.job import JobRecord
 from clusterwright.onhost.supervisor.schedulers import AGENT
+from clusterwright.onhost.supervisor.ssh_hosts import SCRIPT
 
 SUPERVISOR = "clusterwright.onhost.supervisor.supervisor"
 TICK_S = 0.5
@@ -176,7 +177,12 @@ def main() -> int:
         signal.signal(number, stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with holder:
-        return keeper.run()
+        code = keeper.run()
+    script = folder.path_to(SCRIPT)
+    if not keeper.leaving and not folder.has("ended.json") and os.path.exists(script):
+        # The run was resumed while this keeper ended its processes.
+        os.execv("/bin/sh", ["sh", script, host])  # noqa: S606 (the script of the run)
+    return code
 
 
 if __name__ == "__main__":
