@@ -32,9 +32,9 @@ def single_server() -> Checked:
         _("bus bandwidth of a 512 MiB all-reduce on one server of 8 A100 with NVSwitch"),
         judged(ON_8[1], a100),
         _(
-            "An A100's NVLink carries {link:.0f} GB/s one way, which the bus bandwidth of an all-reduce "
-            "cannot exceed. For a server of 8 H100, the planner predicts {h100:.0f} GB/s, so the claim "
-            "fits such a server.",
+            "The bus bandwidth of an all-reduce on a server of A100 GPUs cannot exceed the {link:.0f} GB/s that "
+            "the NVLink of one A100 carries one way. For all_reduce_perf on a server of 8 H100, the planner "
+            "predicts {h100:.0f} GB/s, so the claimed figure fits such a server.",
             link=link,
             h100=h100,
         ),
@@ -57,9 +57,9 @@ def four_servers() -> Checked:
         ),
         judged(ON_32[1], narrow),
         _(
-            "With eight HDR ports per server, the planner predicts {a100:.0f} GB/s for 4 servers of 8 "
-            "A100, and with eight NDR ports {h100:.0f} GB/s for 4 servers of 8 H100. One 100 Gbit/s port "
-            "carries 12.5 GB/s into a server.",
+            "With eight HDR ports per server, the planner predicts a bus bandwidth of {a100:.0f} GB/s for an "
+            "all-reduce over 4 servers of 8 A100, and with eight NDR ports {h100:.0f} GB/s over 4 servers of 8 "
+            "H100. A port of 100 Gbit/s carries at most 12.5 GB/s into a server.",
             a100=a100,
             h100=h100,
         ),
@@ -88,9 +88,9 @@ def transports() -> Checked:
         ),
         judged(IMAGES[2], third),
         _(
-            "The three throughputs over TCP, RDMA and GPUDirect RDMA in the claim are consistent. They "
-            "also mean that {talking:.0%} of the time over GPUDirect RDMA is still exposed communication;"
-            " a job whose all-reduce overlaps the backward pass gains less from RDMA.",
+            "The claimed throughputs over TCP, RDMA and GPUDirect RDMA are consistent with each other. According "
+            "to the claimed throughputs, {talking:.0%} of the time over GPUDirect RDMA is still exposed "
+            "communication; a job whose all-reduce overlaps the backward pass gains less from RDMA.",
             talking=talking,
         ),
     )

@@ -66,8 +66,9 @@ def judge_srun(line: str, *, name: str, row: str, statement: str, has_gpus: bool
         _("the options of the line"),
         Verdict.DISAGREE,
         _(
-            "The line requests no GPU. With cgroup.conf's ConstrainDevices the tasks see no GPU, and without it the "
-            "jobs of others are on the same GPUs; Slurm counts tasks and CPUs only."
+            "A line with `srun` but without an option such as `--gpus-per-node` requests no GPU. Tasks of a Slurm"
+            " job that requests no GPU see no GPU if cgroup.conf has ConstrainDevices; otherwise they use the "
+            "same GPUs as jobs of others."
         ),
         correction,
     )
@@ -106,9 +107,9 @@ def judge_workers(line: str, *, name: str, row: str, statement: str) -> Checked 
         _("each worker is a process, and Slurm gives the task cpus_per_task CPUs"),
         Verdict.AGREE if is_correct else Verdict.DISAGREE,
         _(
-            "With {times} workers for each CPU of a task, the workers compete for its CPUs with each other, the rank "
-            "and NCCL, and each holds batches in memory; PyTorch warns above the CPUs that it may use. If the loader "
-            "falls behind, a task needs more CPUs, or local data.",
+            "With {times} DataLoader workers for each CPU of a Slurm task, the workers compete for the CPUs of "
+            "the task with each other, the rank and NCCL, and each worker holds batches in memory. If the "
+            "DataLoader is too slow, request more CPUs for the task, or use data on local disks.",
             times=times,
         ),
         "" if is_correct else 'num_workers=int(os.environ["SLURM_CPUS_PER_TASK"]) - 1',
@@ -133,9 +134,9 @@ def judge_cudatoolkit(line: str, *, name: str, row: str, statement: str) -> Chec
         _("the channels defaults, conda-forge and nvidia"),
         Verdict.AGREE if is_correct else Verdict.DISAGREE,
         _(
-            "The last version of the conda package cudatoolkit is 11.8, in every channel; CUDA 12 and later are "
-            "cuda-toolkit and cuda-version. PyTorch needs neither: its wheels bring the CUDA libraries, and the host "
-            "brings only the driver."
+            "The last version of the conda package cudatoolkit is 11.8, in every channel; for CUDA 12 and later, "
+            "the packages are cuda-toolkit and cuda-version. PyTorch needs none of these conda packages, because "
+            "its wheels contain the CUDA libraries; the host needs only the driver."
         ),
         "" if is_correct else f"conda install -c nvidia cuda-toolkit={text}",
     )

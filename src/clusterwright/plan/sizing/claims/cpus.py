@@ -55,8 +55,9 @@ def judge(line: str, *, name: str, row: str, statement: str) -> Checked | None:
         ),
         verdict,
         _(
-            "A CPU has cores x {per_core} threads: {cpu} has {threads} with {cores} cores, and {both} in two sockets. "
-            "Slurm drains a host whose slurm.conf gives it more CPUs than it has.",
+            "The number of threads of this CPU is cores x {per_core}: {cpu} has {threads} threads with {cores} "
+            "cores, and {both} in two sockets. Slurm drains a host if slurm.conf declares more CPUs for it than "
+            "the host has.",
             per_core=cpu.threads_per_core,
             cpu=cpu.name,
             threads=cpu.threads,

@@ -71,7 +71,7 @@ def psu() -> Checked:
         _("the sum of the parts under load, with PCIe cards of 250 W; two supplies of which one may fail"),
         verdict,
         _(
-            "With 4 PCIe cards of 250 W, {cards}. With 4 SXM modules of 400 W, {modules}.",
+            "For a node with 4 PCIe cards of 250 W, {cards}. For a node with 4 SXM modules of 400 W, {modules}.",
             cards=of_cards.reason,
             modules=of_modules.reason,
         ),
@@ -110,9 +110,9 @@ def headroom() -> Checked:
         ),
         Verdict.AGREE if enough and abs(_least() - HEADROOM) <= 0.1 else Verdict.PARTLY,
         _(
-            "The mean wait of a training depends on the free share of the cluster: {waits}. A wait below "
-            "the run time needs {least:.0%} of the cluster free; fewer or longer trainings at a time need"
-            " more, many small ones less.",
+            "The mean wait of a training depends on the free share of the cluster: {waits}. For a mean wait "
+            "shorter than the run time of a training, {least:.0%} of the cluster must be free; with fewer or "
+            "longer trainings at a time, more must be free, and with many small trainings less.",
             waits=waits,
             least=_least(),
         ),
@@ -146,9 +146,9 @@ def utilization() -> Checked:
         _("the same work on GPUs that are busy 92% of the time instead of 60%"),
         judged(FASTER, saved),
         _(
-            "Utilization of 92% in place of 60% alone saves {saved:.0%} of the time. As queue load, 92% "
-            "of {slots} slots makes {waits:.0%} of the trainings wait, for {wait:.0%} of a run time on "
-            "average.",
+            "GPUs that are busy 92% instead of 60% of the time do the same work in {saved:.0%} less time. If 92% "
+            "of {slots} slots for trainings are busy, {waits:.0%} of the trainings have to wait, on average for "
+            "{wait:.0%} of the run time of a training.",
             saved=saved,
             slots=slots,
             waits=waits,
@@ -216,9 +216,9 @@ def half_idle() -> Checked:
         _("the published mean of one large shared cluster; no model predicts how people use theirs"),
         Verdict.INCONCLUSIVE,
         _(
-            "At a utilization of {low_use:.0%}, a GPU-hour of 4 servers of 8 A100 costs {low_cost:.2f} "
-            "{currency}, at {high_use:.0%} {high_cost:.2f}: {more:.0%} more. Microsoft's cluster Philly "
-            "used {philly:.0%} of the GPUs allocated to jobs.",
+            "A GPU hour of 4 owned servers of 8 A100 costs {low_cost:.2f} {currency} at a utilization of "
+            "{low_use:.0%} and {high_cost:.2f} at {high_use:.0%}: {more:.0%} more at the lower utilization. In "
+            "Microsoft's cluster Philly, the GPUs that were allocated to jobs were used {philly:.0%} of the time.",
             low_use=HALF,
             low_cost=idle,
             currency=gathered.currency,

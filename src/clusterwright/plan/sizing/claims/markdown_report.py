@@ -11,13 +11,11 @@ HEAD = """\
 
 # Claims of field guides, checked
 
-This page compares the figures of field guides on building a training cluster with the planner's.
-Each claim of a field guide has the planner's value, its inputs and a verdict.
-The verdict "agree" means that the planner's value is within 15% of the claim, "partly" within 50% or under a condition.
-Where a claim of a field guide lacks an input, the page names the input that would make it true.
-The planner computes its values each time the page is generated.
-[The accuracy page](../accuracy.md) shows the planner's errors against published runs.
-`wright plan claims` prints the same claims and verdicts.
+`wright plan claims` compares figures of public guides to GPU clusters (field guides) with the planner's values.
+A claim of a field guide has the verdict "agree" if the planner's value is within 15% of the claimed value.
+A claim has the verdict "partly" if the planner's value is within 50% of it, or if it is right under a condition.
+A claim has the verdict "cannot tell" if it lacks a value that the planner needs.
+[The accuracy page](../accuracy.md) shows the planner's errors against published training runs.
 """
 
 
@@ -48,11 +46,12 @@ def off(claim: Checked) -> str:
 
 def _section(claim: Checked) -> str:
     head = f"\n## {claim.row}: {claim.verdict}\n\n"
-    value = f"the planner's value is {computed(claim)}, based on: {claim.inputs}"
+    value = f"the planner computes {computed(claim)}, based on: {claim.inputs}"
     if claim.computed is None:
-        value = f"the verdict is based on: {claim.inputs}"
-    correction = f"\n\nInstead: `{claim.right}`" if claim.right else ""
-    return f'{head}A field guide claims "{claim.statement}"; {value}.\n\n{claim.reason}{correction}\n'
+        value = f"the judgment is based on: {claim.inputs}"
+    statement = f'A field guide claims "{claim.statement}"; {value}; the verdict is "{claim.verdict}".'
+    correction = f"\n\nThe right line in place of this claim is: `{claim.right}`" if claim.right else ""
+    return f"{head}{statement}\n\n{claim.reason}{correction}\n"
 
 
 def _short(value: float) -> str:

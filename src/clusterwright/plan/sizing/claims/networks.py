@@ -42,9 +42,10 @@ def leaf_spine() -> Checked:
         _("LLaMA-2-7B on {nodes} servers of 8 A100 with one HDR port each; 40-port switches", nodes=NODES),
         Verdict.DISAGREE if few < 0.35 / 2 else judged(0.35, few),
         _(
-            "The 16 ports of 16 servers fit into one switch, and nothing is faster than one non-blocking "
-            "switch. With 8 ports per server the star has {switches} switches, oversubscribed "
-            "{oversubscription:.1f} to 1 in the middle, and leaf-spine gains {gain:.0f}%.",
+            "If each of 16 servers has one network port, a single switch connects all servers, and no topology is"
+            " faster than one non-blocking switch. If each of 16 servers has 8 network ports, a star has "
+            "{switches} switches with an oversubscription of {oversubscription:.1f} to 1 in the middle, and "
+            "leaf-spine increases the throughput of the training by {gain:.0f}%.",
             switches=star.switches,
             oversubscription=star.oversubscription,
             gain=100 * eight_port_gain,
@@ -90,9 +91,9 @@ def latency() -> Checked:
         ),
         verdict,
         _(
-            "Compared with TCP, InfiniBand cuts the latency as the claim states. Compared with RoCE, "
-            "which is RDMA too, InfiniBand cuts the latency by {share:.0f}%: in published runs NCCL has "
-            "the same latency on both.",
+            "Compared with TCP over Ethernet, InfiniBand cuts the latency of NCCL's all-reduce by as much as is "
+            "claimed. Compared with RoCE, which is RDMA too, InfiniBand cuts the latency of NCCL's all-reduce by "
+            "{share:.0f}%: in published runs, NCCL has the same latency on both.",
             share=100 * of_roce,
         ),
     )
@@ -125,10 +126,10 @@ def a_billion() -> Checked:
         ),
         verdict,
         _(
-            "With data parallelism, InfiniBand matters for models of any size: what counts is gradient "
-            "bytes per second of compute, which a larger batch reduces and a larger model does not. With "
-            "one HDR100 port per server in place of eight HDR ports, a model of {size:.2g} B parameters "
-            "loses {loss:.0f}% of its throughput.",
+            "With data parallelism, a fast network such as InfiniBand matters for models of any size, because the"
+            " gradient bytes per second of computation depend on the batch and hardly on the size of the model. "
+            "With one HDR100 port per server in place of eight HDR ports, the training of a model of {size:.2g} B"
+            " parameters loses {loss:.0f}% of its throughput.",
             size=count(largest).total / 1e9,
             loss=100 * _loss_hdr100(largest),
         ),
@@ -185,9 +186,9 @@ def wrong_network() -> Checked:
         ),
         Verdict.AGREE if computed < HALF else Verdict.DISAGREE,
         _(
-            "Two ports of 25 GbE leave the GPUs waiting for most of a step of data parallelism. nvidia-smi shows the "
-            "waiting as 100% use, as NCCL's kernels spin; the share of SMs that compute (DCGM's SM_ACTIVE) and the MFU "
-            "show the loss."
+            "With two ports of 25 GbE per server, GPUs wait for the network during most of a training step with "
+            "data parallelism. nvidia-smi shows GPUs that wait for the network in NCCL as 100% used; the share of"
+            " SMs that compute (DCGM's SM_ACTIVE) and the MFU show the loss."
         ),
         "" if computed < HALF else _("one port for each pair of GPUs at least"),
     )
@@ -229,9 +230,10 @@ def multi_node_efficiency() -> Checked:
         ),
         Verdict.PARTLY if is_between else judged(GAIN, same_port),
         _(
-            "The efficiency on two servers is {slow:.0%} with TCP on 25 GbE, {tcp:.0%} with TCP on the port of 100 "
-            "Gbit/s, {roce:.0%} with RoCE and {infiniband:.0%} with InfiniBand. So RDMA alone gains {gain:.0f} points, "
-            "and RDMA in place of 25 GbE {from_25:.0f} points; a smaller batch gains more.",
+            "The efficiency of a training on two servers is {slow:.0%} with TCP on 25 GbE, {tcp:.0%} with TCP on "
+            "a port of 100 Gbit/s, {roce:.0%} with RoCE and {infiniband:.0%} with InfiniBand. In place of TCP, "
+            "RDMA increases the efficiency on two servers by {gain:.0f} points on the port of 100 Gbit/s, and by "
+            "{from_25:.0f} points compared with 25 GbE; with a smaller batch, RDMA gains more.",
             slow=slow,
             tcp=tcp,
             roce=roce,

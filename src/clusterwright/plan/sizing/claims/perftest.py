@@ -175,8 +175,9 @@ def _judge_bandwidth(figure: Figure, link: Link, values: dict[str, Any]) -> tupl
     line, every = link.port_bits_per_s, link.port_bits_per_s * link.ports
     if "B" in figure.unit and figure.value > every and figure.value / 8 <= line:
         return Verdict.DISAGREE, _(
-            "The unit of the claim is a misprint: a port of {bits:.3g} Gbit/s carries at most {bytes:.3g} GB/s. The "
-            "same number in Gbit/s is {read:.0%} of line rate, which {tool} reaches.",
+            "The unit of the claim is a misprint: a port of {bits:.3g} Gbit/s carries at most {bytes:.3g} GB/s. "
+            "As a figure in Gbit/s, the claimed number is {read:.0%} of the line rate of the port, which {tool} "
+            "reaches.",
             read=figure.value / 8 / line,
             **values,
         )
@@ -188,8 +189,8 @@ def _judge_bandwidth(figure: Figure, link: Link, values: dict[str, Any]) -> tupl
         )
     if figure.value > line:
         return Verdict.PARTLY, _(
-            "One run of {tool} uses one port, so it shows at most {bits:.3g} Gbit/s. The claim is the sum of {ports} "
-            "runs at the same time, one for each port (-d mlx5_0, -d mlx5_1).",
+            "One run of {tool} measures one port, so it shows at most {bits:.3g} Gbit/s. The claimed bandwidth is"
+            " the sum of {ports} runs of {tool} at the same time, one for each port (-d mlx5_0, -d mlx5_1).",
             **values,
         )
     if figure.value >= RDMA_SHARE * line:
@@ -213,14 +214,16 @@ def _latency(figure: Figure, link: Link, base: Checked) -> Checked:
     values = {"tool": figure.tool, "us": 1e6 * expected_s}
     text = (
         _(
-            "A read is a whole round trip through two adapters and one switch: {us:.2g} us. ib_write_lat and "
-            "ib_send_lat show half of a round trip, so a limit for them is too low for {tool}.",
+            "{tool} measures a whole round trip through two adapters and one switch, which takes {us:.2g} us. "
+            "ib_write_lat and ib_send_lat measure half of a round trip, so a limit that is right for these "
+            "programs is too low for {tool}.",
             **values,
         )
         if turns == 2
         else _(
-            "{tool} shows half of a round trip: two adapters and one switch are {us:.2g} us, each further switch of a "
-            "path adds {hop:.2g} us. A step of an NCCL collective takes longer than this latency.",
+            "{tool} measures half of a round trip: two adapters and one switch take {us:.2g} us, and each further"
+            " switch on the path adds {hop:.2g} us. A step of an NCCL collective takes longer than the latency "
+            "that {tool} shows.",
             hop=1e6 * HOP_S[link.kind],
             **values,
         )

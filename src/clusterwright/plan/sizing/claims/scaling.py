@@ -37,10 +37,10 @@ def single_node() -> Checked:
         ),
         judged(SAMPLES[1], small),
         _(
-            "The GPUs alone reach {small:.0f} times the 1280 samples/s of the claim, and {large:,.0f} "
-            "samples/s even with images of {imagenet} pixels; in fp32 without tensor cores, {slow:,.0f}. "
-            "The field guides do not state what limited their ResNet-50: data loaders, precision or image"
-            " size.",
+            "If 4 A100 never wait for data, they train ResNet-50 with {small:.0f} times the claimed 1280 "
+            "samples/s, and with {large:,.0f} samples/s even on images of {imagenet} pixels; in fp32 without "
+            "tensor cores, they reach {slow:,.0f} samples/s. The field guides do not state what limited their "
+            "training of ResNet-50: data loaders, precision or image size.",
             small=small / SAMPLES[1],
             large=large,
             imagenet=IMAGENET,
@@ -83,9 +83,9 @@ def _speedup(nodes: int, name: str) -> Checked:
         ),
         judged(claimed_speedup, theirs.speedup),
         _(
-            "At so few samples/s, training on {nodes} nodes waits for the network only {share:.0%} of the"
-            " time: the claimed speed-up is lower than the network alone explains. If the GPUs ran at "
-            "full speed, the speed-up of ResNet-50 on {nodes} nodes would be {speedup:.2f}x.",
+            "At the claimed samples/s, a training of ResNet-50 on {nodes} nodes waits for the network only "
+            "{share:.0%} of the time, so something other than the network limits the claimed speed-up. If the "
+            "GPUs ran at full speed, the speed-up of ResNet-50 on {nodes} nodes would be {speedup:.2f}x.",
             share=theirs.step.communication / theirs.step.total,
             nodes=nodes,
             speedup=ours.speedup,

@@ -45,11 +45,11 @@ def single_server() -> Checked:
         ),
         Verdict.INCONCLUSIVE,
         _(
-            "The claim does not state the amount of data. A duration of 12 h would be {tokens:.2g} B "
-            "tokens a round, or {samples:.0f} k samples of {seq:,} tokens. Unoptimized code is slower: "
-            "Stanford Alpaca, {epochs} epochs of {alpaca:.0f} k samples of up to {length} tokens, took "
-            "{published:g} h on 8 A100; the planner computes {computed:.1f} h with every sample at that "
-            "length.",
+            "The claim of 12 h for a training on 8 A100 does not state the amount of data. At the speed that the "
+            "planner predicts, a training of 12 h on 8 A100 processes {tokens:.2g} B tokens, or {samples:.0f} k "
+            "samples of {seq:,} tokens. Unoptimized code is slower: the training of Stanford Alpaca, with "
+            "{epochs} epochs of {alpaca:.0f} k samples of up to {length} tokens, took {published:g} h on 8 A100, "
+            "for which the planner predicts {computed:.1f} h.",
             tokens=tokens / 1e9,
             samples=samples / 1e3,
             seq=SEQ,
@@ -82,9 +82,9 @@ def four_servers() -> Checked:
         ),
         _four(hours),
         _(
-            "To finish in under 3 h instead of 12 h, 4 servers need a speed-up above 4. With eight HDR "
-            "ports per server instead of one HDR100 port, the speed-up on 4 servers is {speedup:.2f}, and"
-            " the training takes {hours:.1f} h.",
+            "To finish in under 3 h instead of 12 h, a training on 4 servers needs a speed-up above 4 compared "
+            "with one server. With eight HDR ports per server instead of one HDR100 port, the planner predicts a "
+            "speed-up of {speedup:.2f} on 4 servers, and a duration of the training of {hours:.1f} h.",
             speedup=single.hours / wide.hours,
             hours=best,
         ),
