@@ -13,8 +13,9 @@ HEAD = """\
 
 `wright plan claims` compares figures of public guides to GPU clusters (field guides) with the planner's values.
 A claim of a field guide has the verdict "agree" if the planner's value is within 15% of the claimed value.
-A claim has the verdict "partly" if the planner's value is within 50% of it, or if it is right under a condition.
-A claim has the verdict "cannot tell" if it lacks a value that the planner needs.
+A claim of a field guide has the verdict "partly" if the planner's value is within 50% of the claimed value.
+A claim of a field guide that is right only under a condition also has the verdict "partly".
+A claim of a field guide has the verdict "cannot tell" if it lacks a value that the planner needs.
 [The accuracy page](../accuracy.md) shows the planner's errors against published training runs.
 """
 
@@ -50,7 +51,9 @@ def _section(claim: Checked) -> str:
     if claim.computed is None:
         value = f"the judgment is based on: {claim.inputs}"
     statement = f'A field guide claims "{claim.statement}"; {value}; the verdict is "{claim.verdict}".'
-    correction = f"\n\nThe right line in place of this claim is: `{claim.right}`" if claim.right else ""
+    correction = (
+        f'\n\nIn place of "{claim.statement}", the right line is: `{claim.right}`' if claim.right else ""
+    )
     return f"{head}{statement}\n\n{claim.reason}{correction}\n"
 
 
