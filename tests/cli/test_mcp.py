@@ -176,6 +176,29 @@ def test_a_call_outside_of_the_schema_or_the_folder_is_refused(folder, name, val
         command_line(TOOL[name], values, folder)
 
 
+def test_links_in_the_folder_lead_out_of_it_for_no_tool(folder):
+    """A repository may have them: of files, of folders of logs, and of the logs of a run that a child reads."""
+    secret = folder.parent / "secret"
+    (secret / "1/h").mkdir(parents=True)
+    (secret / "1/h/0.out").write_text("SECRET RuntimeError: CUDA out of memory\n")
+    (folder / "logs").mkdir()
+    (folder / "logs/a.out").symlink_to(secret / "1/h/0.out")
+    (folder / "logs/b.out").write_text("RuntimeError: CUDA out of memory\n")
+    run = folder / "runs/x-20261121-120000"
+    run.mkdir(parents=True)
+    (run / "job.json").write_text('{"local": true, "name": "x"}')
+    (run / "logs").symlink_to(secret)
+    (folder / "cluster.yaml").unlink()
+    calls = [("why", {"sources": [name]}) for name in ("logs", ".", "runs")]
+    calls += [(name, {"job": "runs/x-20261121-120000"}) for name in ("logs", "status", "why")]
+    calls[-1] = ("why", {"sources": ["runs/x-20261121-120000"]})
+    for name, values in calls:
+        result = asyncio.run(run_tool(TOOL[name], values, Scope(folder, None)))
+        assert "SECRET" not in texts(result), (name, values)
+    own = asyncio.run(run_tool(TOOL["why"], {"sources": ["logs"]}, Scope(folder, None)))
+    assert "b.out" in texts(own)
+
+
 def test_a_value_is_never_an_option(folder):
     """Values stand behind `=` or behind `--`, where neither the command nor wright looks for options."""
     line = command_line(TOOL["report_team"], {"name": "--html=x.html", "month": "--csv=y"}, folder)

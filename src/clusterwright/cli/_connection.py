@@ -183,8 +183,8 @@ def cluster_file(
     `otherwise`: what works without a cluster file, for the fix.
 
     Raises:
-        WrightError: no file is found; the message lists the paths that were tried. Or the command needs a file, and
-            the cluster is one that Clusterwright did not build.
+        WrightError: no file is found; the message lists the paths that were tried. Or one is found that another user
+            could have written. Or the command needs a file, and the cluster is one that Clusterwright did not build.
     """
     if is_unmanaged(named, job_file):
         raise _unmanaged()
@@ -196,6 +196,10 @@ def cluster_file(
     if cluster_path is None:
         error = _no_cluster_file(candidates, accepts_login=accepts_login, otherwise=otherwise)
         raise _missing_file_error(reference, error) if reference else error
+    if not os.environ.get(VARIABLE):
+        from clusterwright.cli._found_file import require_trusted
+
+        require_trusted(cluster_path)
     return cluster_path
 
 

@@ -106,7 +106,15 @@ def command_line(tool: Tool, values: Mapping[str, Any], folder: Path) -> list[st
         else:
             options += [f"{argument.name}={text}" for text in _texts(value)]
     # -P: no module in the folder takes the place of one of ours.
-    head = [sys.executable, "-P", "-m", "clusterwright", "--lang", current_language()]
+    head = [
+        sys.executable,
+        "-P",
+        "-m",
+        "clusterwright.cli._confined",
+        str(folder),
+        "--lang",
+        current_language(),
+    ]
     return [*head, *tool.command.split(), *options, *(["--", *positional] if positional else [])]
 
 

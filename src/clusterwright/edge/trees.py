@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,9 +10,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
+from clusterwright.edge.own_folders import create_own_folder
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.onhost.lib.trusted_paths import FOREIGN, PathStep, exchange_risk, resolve_links
+from clusterwright.onhost.lib.trusted_paths import FOREIGN, PathStep
 
 MARKER = ".clusterwright-render"  # marks a folder as a render that may be replaced
 
@@ -67,7 +67,7 @@ def _replacing(folder: Path) -> Iterator[Path]:
     """
     missing = list(takewhile(lambda path: not path.exists(), (folder, *folder.absolute().parents)))
     try:
-        with _replaced(_own_folder(folder)) as new_tree:
+        with _replaced(create_own_folder(folder, _refusal)) as new_tree:
             yield new_tree
     except WrightError:  # the folder is not ours to remove
         raise
@@ -115,36 +115,15 @@ def _exchange(folder: Path, new_tree: Path, old_tree: Path) -> None:
         raise
 
 
-def _own_folder(folder: Path) -> Path:
-    """Create a folder and its parents, and return it without links.
-
-    Each folder and link on the path is checked before what is in it, so nobody else can exchange any of them meanwhile.
-
-    Raises:
-        WrightError: another user could exchange the folder or what is in it.
-    """
-    return Path(resolve_links(str(folder.absolute()), _create_folder))
-
-
-def _create_folder(step: PathStep) -> None:
-    """Create a folder if it is missing; reject one or a link that others can exchange."""
-    with suppress(FileExistsError):
-        Path(step.path).mkdir()
-    risk = exchange_risk(os.lstat(step.path), _trusted_uids(), is_last=step.is_last)
-    if risk is None:
-        return
+def _refusal(step: PathStep, risk: str) -> WrightError:
+    """Return the error of a folder or link that others can exchange."""
     if risk == FOREIGN:
         message = _("{folder} belongs to another user, who could exchange the files", folder=step.path)
     else:
         message = _("other users may write to {folder} and could exchange the files", folder=step.path)
-    raise WrightError.from_code(
+    return WrightError.from_code(
         "render-folder", message, _("use a new folder in a folder of your own"), exit_code=EXIT_USAGE
     )
-
-
-def _trusted_uids() -> set[int]:
-    """User ids whose folders are trusted: this user, root, and the user who called sudo."""
-    return {0, os.geteuid()} | ({int(os.environ.get("SUDO_UID", "0"))} if os.geteuid() == 0 else set())
 
 
 def _inside(folder: Path, path: str) -> Path:

@@ -21,7 +21,7 @@ from clusterwright.launch.local import is_alive
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 from clusterwright.onhost.lib.safe_names import random_mark
-from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, confined, parse_document
 from clusterwright.onhost.runs.run_jobs import list_runs
 from clusterwright.provision.apply import remote_of
 from clusterwright.slurm import client
@@ -103,7 +103,7 @@ def no_run(reference: str, cluster: Cluster | None, runs: str, remote: Remote | 
 def run_jobs_argv(cluster: Cluster | None, command: str, runs: str, *more: str) -> tuple[str, ...]:
     """Return the command line that starts run_jobs.py where the runs are stored."""
     if cluster is None:
-        return (sys.executable, "-I", "-c", LOADER, command, runs, *more)
+        return confined(sys.executable, "-I", "-c", LOADER, command, runs, *more)
     return remote_of(cluster).argv(cluster.control.name, program_command(command, runs, *more))
 
 

@@ -17,6 +17,7 @@ from clusterwright.config.job import Job
 from clusterwright.edge import processes
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.other_users import other_users
+from clusterwright.edge.own_folders import create_own_folder
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch import access
@@ -33,6 +34,7 @@ from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.processes import NOT_HERE
 from clusterwright.onhost.lib.run_outcome import RUNNING, decide
 from clusterwright.onhost.lib.safe_reader import read_object, text_or_empty
+from clusterwright.onhost.lib.trusted_paths import FOREIGN, PathStep
 from clusterwright.onhost.runs import run_state
 from clusterwright.onhost.supervisor.job_fields import JobFields
 
@@ -54,10 +56,10 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
     python = rank_python(job)
     now = (clock or SystemClock()).now()
     copy = snapshot(job.code, base_folder) if job.code else None
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = create_runs_folder(folder)
     with access.umask_of(job):
-        name = new_folder(folder.absolute(), run_name(job.name, now))
-        run = folder.absolute() / name
+        name = new_folder(folder, run_name(job.name, now))
+        run = folder / name
         access.restrict(run, job)
         job_id = _start(job, run, now, copy, python)
     return RunFolder(name, str(job_id), str(run), (*prepared.notes, *shared_machine(other_users())))
@@ -72,6 +74,29 @@ def require_folder(folder: Path) -> None:
             _("name a folder with --out"),
             exit_code=EXIT_USAGE,
         )
+
+
+def create_runs_folder(folder: Path) -> Path:
+    """Create the folder of the runs, and return it without links.
+
+    Raises:
+        WrightError: another user could exchange a run in it, with the programs that the run starts.
+    """
+    return create_own_folder(folder, _foreign_runs, holds_folders=True)
+
+
+def _foreign_runs(step: PathStep, risk: str) -> WrightError:
+    """Return the error of a folder of runs in which another user could exchange a run."""
+    if risk == FOREIGN:
+        message = _(
+            "{folder} belongs to another user, who could exchange the programs of a run", folder=step.path
+        )
+    else:
+        message = _(
+            "all users may write to {folder} and could exchange the programs of a run", folder=step.path
+        )
+    fix = _("store the runs in a folder of your own: --out FOLDER")
+    return WrightError.from_code("runs-exchangeable", message, fix, exit_code=EXIT_USAGE)
 
 
 def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None, python: str) -> int:

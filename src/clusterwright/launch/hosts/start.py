@@ -28,6 +28,7 @@ from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.local import (
     append_job,
+    create_runs_folder,
     dry_run_python,
     new_folder,
     rank_python,
@@ -79,8 +80,7 @@ def start_on_hosts(
     require_capacity(job, hosts)
     python = rank_python(job)
     reach = remotes or {host.name: remote_to(host) for host in hosts}
-    folder.mkdir(parents=True, exist_ok=True)
-    folder = folder.resolve()
+    folder = create_runs_folder(folder)
     checked = check_hosts(hosts, job, python, folder, reach)
     now = (clock or SystemClock()).now()
     copy = snapshot(job.code, base_folder) if job.code else None

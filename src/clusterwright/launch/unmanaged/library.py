@@ -11,12 +11,28 @@ from typing import TYPE_CHECKING
 
 from clusterwright.edge import slurm
 from clusterwright.edge.bundler import library
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
+from clusterwright.launch.unmanaged.shared import SHARED_VARIABLE
 
 if TYPE_CHECKING:
     from clusterwright.edge.host import Host
 
 _FOLDER = ".library"
 _SEND_S = 120.0
+_THERE = "there"
+# Print the first folder or link that another user could exchange; else, if the library is there, that. Every folder and
+# link on the path belongs to root or the user, and a folder is sticky if all users may write there; the library is the
+# user's own.
+_LOOK = f"""umask 022; mkdir -p "$parent" || exit; me=$(id -u)
+refuse() {{ echo "$1"; exit; }}
+trust() {{ status=$(stat -c '%u %a' "$1") || refuse "$1"
+case ${{status%% *}} in 0|"$me") ;; *) refuse "$1";; esac
+[ -L "$1" ] || case ${{status#* }} in [1357]???) ;; *[2367]) refuse "$1";; esac; }}
+for path in "$runs" "$(cd "$runs" && pwd -P)"; do
+while trust "$path"; [ "$path" != / ]; do path=${{path%/*}}; path=${{path:-/}}; done; done
+for path in "$parent" "$parent/$name"; do [ -e "$path" ] || exit 0
+[ -O "$path" ] && [ ! -L "$path" ] || refuse "$path"; done; echo {_THERE}"""
 
 
 def library_folder(runs: str) -> str:
@@ -25,20 +41,39 @@ def library_folder(runs: str) -> str:
 
 
 def install_library(host: Host, runs: str) -> None:
-    """Write the library on the login host, as a whole or not at all, unless it is there.
+    """Write the library on the login host, as a whole or not at all, unless it is there; create the folder of runs.
 
     Raises:
-        WrightError: the host does not answer, or the folder cannot be written.
+        WrightError: the host does not answer, the folder cannot be written, or another user could exchange what is in
+            it, which jobs execute.
     """
     folder = library_folder(runs)
-    if host.run(f"test -d {shlex.quote(folder)}").ok:
+    parent, name = folder.rsplit("/", 1)
+    where = f"runs={shlex.quote(runs)} parent={shlex.quote(parent)} name={shlex.quote(name)}; "
+    seen = slurm.checked(host.run(where + _LOOK), host.name, "sh").out.strip()
+    if seen == _THERE:
         return
-    parent, name = (shlex.quote(part) for part in folder.rsplit("/", 1))
+    if seen:
+        raise _exchangeable(seen, host.name)
     line = (
-        f"umask 022 && mkdir -p {parent} && cd {parent} && new=$(mktemp -d) && tar -xz -C $new && chmod 755 $new"
-        f" && {{ mv -T $new {name} 2>/dev/null || rm -r $new; }} && test -d {name}"
+        'umask 022 && cd "$parent" && new=$(mktemp -d) && tar -xz -C $new && chmod 755 $new'
+        ' && { mv -T $new "$name" 2>/dev/null || rm -r $new; } && test -d "$name"'
     )
-    slurm.checked(host.run(line, stdin=_archive(), timeout_s=_SEND_S), host.name, "tar")
+    slurm.checked(host.run(where + line, stdin=_archive(), timeout_s=_SEND_S), host.name, "tar")
+
+
+def _exchangeable(folder: str, host: str) -> WrightError:
+    """Return the error of a folder in which another user could exchange the programs of the jobs."""
+    return WrightError.from_code(
+        "runs-exchangeable",
+        _(
+            "another user could exchange {folder} on {host}, and with it the programs of your jobs",
+            folder=folder,
+            host=host,
+        ),
+        _("name a folder of your own: export {variable}=FOLDER, or --out FOLDER", variable=SHARED_VARIABLE),
+        exit_code=EXIT_USAGE,
+    )
 
 
 @cache

@@ -33,6 +33,10 @@ _STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NO_BRACKETS = re.compile(r"[^][{}]+")
 _PIN = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC
 _active = threading.local()
+CONFINEMENT = "CLUSTERWRIGHT_CONFINEMENT"
+_confinement = os.environ.get(
+    CONFINEMENT, ""
+)  # the folder of all files of users that this process reads, and a slash
 
 
 class UnsafeFileError(OSError):
@@ -118,6 +122,17 @@ class _Meter:
         self._budget.charge(self.lap(), size)
 
 
+def confine(folder: Path) -> None:
+    """From now on this process reads, of the files of users, only those in the folder; links do not lead out of it."""
+    global _confinement  # noqa: PLW0603 (it holds for the whole process, and is never lifted)
+    _confinement = os.path.realpath(folder).rstrip("/") + "/"
+
+
+def confined(*argv: str) -> Tuple[str, ...]:
+    """Return the command line of a child that reads files of users for this process, confined as it is."""
+    return ("env", CONFINEMENT + "=" + _confinement, *argv) if _confinement else argv
+
+
 def _charge(size: int = 0) -> None:
     meter = getattr(_active, "meter", None)
     if meter:
@@ -182,12 +197,15 @@ def pin(path: Path, flags: int = 0) -> Iterator[int]:
     The handle opens nothing, so a pipe or a device has no effect. `flags`: O_NOFOLLOW, O_DIRECTORY.
 
     Raises:
-        UnsafeFileError: for root, the path follows another user's link to what is not that user's.
+        UnsafeFileError: for root, the path follows another user's link to what is not that user's; or it leads out of
+            the folder to which this process is confined.
         OSError: it is missing.
     """
     _charge()
     handle = os.open(path, _PIN | flags)
     try:
+        if _confinement and not (location(handle) + "/").startswith(_confinement):
+            raise UnsafeFileError("%s lies outside %s" % (path, _confinement))
         if os.geteuid() == 0 and location(handle) != os.path.abspath(path):  # it followed links
             os.close(handle)
             handle = -1

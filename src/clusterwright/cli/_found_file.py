@@ -1,0 +1,82 @@
+"""Judge a cluster file that was found and not named: it may be another user's, or a stranger's repository has it."""
+
+from __future__ import annotations
+
+import shlex
+import stat
+from pathlib import Path
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
+
+
+def require_trusted(path: Path) -> None:
+    """Refuse a cluster file that was found in a folder if another user could write it, or if it names programs.
+
+    Programs of its own: an ssh_config file names programs that ssh starts, so only one outside of the folder of the
+    cluster file, and of its git repository, is used.
+
+    Raises:
+        WrightError: `cluster-file-untrusted`.
+    """
+    from clusterwright.edge.own_folders import exchangeable_step
+
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise _untrusted(path, _("{file} is a pipe, a device or a folder, not a cluster file", file=path))
+    if step := exchangeable_step(path):
+        message = _("{file} was found, not named, and another user can change {path}", file=path, path=step)
+        raise _untrusted(path, message)
+    config = _ssh_config_of(path)
+    if config is None:
+        return
+    if step := exchangeable_step(config):
+        message = _(
+            "`ssh.config` of {file} is {config}, and another user can change {path}",
+            file=path,
+            config=config,
+            path=step,
+        )
+        raise _untrusted(path, message)
+    if _is_beside(config, path):
+        message = _(
+            "`ssh.config` of {file}, {config}, comes with the cluster file, and can start programs",
+            file=path,
+            config=config,
+        )
+        raise _untrusted(path, message)
+
+
+def _untrusted(path: Path, message: str) -> WrightError:
+    fix = _("if you trust the file, name it: --cluster {file}", file=shlex.quote(str(path)))
+    return WrightError.from_code("cluster-file-untrusted", message, fix, exit_code=EXIT_USAGE)
+
+
+def _ssh_config_of(path: Path) -> Path | None:
+    """Return `ssh.config` of a cluster file; None without one, or if the file is invalid, which its reader reports."""
+    from clusterwright.config.load import source_of
+    from clusterwright.errors import SpecError
+
+    try:
+        text = path.read_bytes()
+        # Parsing takes a while; only an escape could hide the word.
+        access = source_of(path).values.get("ssh") if b"config" in text or b"\\" in text else None
+    except (OSError, SpecError):
+        return None
+    config = access.get("config") if isinstance(access, dict) else None
+    return Path(config) if isinstance(config, str) and config else None
+
+
+def _is_beside(config: Path, path: Path) -> bool:
+    """Return whether a file, or a link on its path, is in the folder of another one or in its git repository."""
+    from clusterwright.onhost.lib.trusted_paths import resolve_links
+
+    home, folder = Path.home().resolve(), path.absolute().parent.resolve()
+    above = [parent for parent in folder.parents if not home.is_relative_to(parent)]
+    top = next((parent for parent in (folder, *above) if (parent / ".git").exists()), folder)
+    steps: list[str] = []
+    try:
+        steps.append(resolve_links(str(config.absolute()), lambda step: steps.append(step.path)))
+    except OSError:
+        return True
+    # The folders above it are steps, too.
+    return any(Path(step).is_relative_to(top) and Path(step) != top for step in steps)
