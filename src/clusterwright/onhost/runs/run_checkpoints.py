@@ -26,7 +26,6 @@ from clusterwright.onhost.lib.safe_reader import list_folder, read_object, read_
 
 Row = Dict[str, Any]
 STEP = re.compile(r"step-([0-9]{8,})")
-CHECKSUM = re.compile(r"[0-9a-f]{64}")  # SHA-256
 VERIFIED_LOG = "verified.jsonl"
 PIECE_BYTES = 64 << 20  # read and verified at once
 OTHER_FORMAT = "other-format"  # state of a checkpoint that this version does not read
@@ -186,7 +185,7 @@ def read_manifest(path: Path) -> Any:
     try:
         manifest = checkpoint_manifest.parse(read_text(path / MANIFEST, LIMIT_BYTES))
         sizes = [(part["file"], part["bytes"]) for part in manifest["parts"]]
-        if not are_valid(manifest):
+        if not checkpoint_manifest.are_valid(manifest):
             return {}, f"{MANIFEST} has an invalid field"
     except FileNotFoundError:
         return {}, f"no {MANIFEST}: the save did not finish, or its deletion was interrupted"
@@ -197,22 +196,6 @@ def read_manifest(path: Path) -> Any:
     except (OSError, KeyError, TypeError) as error:
         return {}, f"{MANIFEST} cannot be read: {error}"
     return (manifest, "") if sizes else ({}, f"{MANIFEST} lists no files")
-
-
-def are_valid(manifest: Row) -> bool:
-    """Return True if the manifest's fields have their types; its checksum proves nothing about who wrote it."""
-    numbers = (manifest.get("time"), manifest.get("value", 0))
-    return (
-        all(isinstance(number, (int, float)) or number is None for number in numbers)
-        and isinstance(manifest.get("world_size", 0), int)
-        and isinstance(manifest.get("torch", ""), str)
-        and all(
-            isinstance(part["bytes"], int)
-            and os.path.basename(part["file"]) == part["file"] not in ("", ".", "..")
-            and CHECKSUM.fullmatch(part["digest"])
-            for part in manifest["parts"]
-        )
-    )
 
 
 def missing(path: Path, parts: List[Row]) -> str:
@@ -365,7 +348,9 @@ def note(folder: Path, row: Row) -> bool:
     checksum = read_object(folder / row["name"] / MANIFEST, LIMIT_BYTES).get("sha256")
     line = {
         "name": row["name"],
-        "manifest": checksum if isinstance(checksum, str) and CHECKSUM.fullmatch(checksum) else None,
+        "manifest": checksum
+        if isinstance(checksum, str) and checkpoint_manifest.CHECKSUM.fullmatch(checksum)
+        else None,
         "time": row["verified_at"],
         "reason": row["reason"],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -23,11 +24,12 @@ def assemble(
     rank: int,
     target: TargetState | None = None,
     step: int = 0,
+    size_bytes: int | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the shared state and the local state of rank `rank`, from the parts of all ranks in rank order.
 
     Each part is opened once, and only the blocks that this rank needs are read: whole tensors, or the pieces that
-    `target` selects. The local state is empty if `parts` has no such rank.
+    `target` selects. The local state is empty if `parts` has no such rank. `size_bytes`: of all parts, if known.
 
     Raises:
         Damaged: a part differs from what was saved, or something is missing in all parts.
@@ -43,12 +45,13 @@ def assemble(
                     if entry.name == "tree":
                         skeleton = tree.unpack(reader.read(entry))
                     elif entry.name != "rank":
+                        _refuse_larger(entry, size_bytes)
                         _add_chunk(tensors, reader, entry, target, worker)
                     elif index == rank:
                         local = tree.unpack(reader.read(entry))
     if skeleton is None:
         raise Damaged("no part has the structure of the state (tensor `tree`)")
-    shared = tree.unflatten(
+    shared = tree.restore(
         skeleton, {name: _finished(name, tensor, target) for name, tensor in tensors.items()}
     )
     if target:
@@ -96,6 +99,13 @@ def _add_chunk(
             tensor.data = torch.empty(tensor.piece.shape, dtype=tensor.dtype)
         tensor.data[common.slices_in(tensor.piece)] = _read(reader, entry, chunk, common, worker)
         tensor.filled += common.numel
+
+
+def _refuse_larger(entry: PartEntry, size_bytes: int | None) -> None:
+    """Raise Damaged for a tensor whose shape needs more bytes than all parts have, before memory is reserved for it."""
+    claimed_bytes = math.prod(entry.full_shape) * entry.dtype.itemsize
+    if size_bytes is not None and claimed_bytes > size_bytes:
+        raise Damaged(f"{entry.name} of shape {list(entry.full_shape)} has more bytes than all parts")
 
 
 def _read(

@@ -176,7 +176,11 @@ class Checkpoints:
         try:
             saved_manifest = manifest.read(folder)
             shared, local = assemble(
-                _opened(folder, saved_manifest), rank=self._group.rank, target=target, step=step
+                _opened(folder, saved_manifest),
+                rank=self._group.rank,
+                target=target,
+                step=step,
+                size_bytes=saved_manifest.bytes,
             )
             return Loaded(
                 step, shared, local if saved_manifest.world_size == self._group.world_size else None
@@ -194,7 +198,8 @@ def load(
         Damaged: the checkpoint differs from what was saved.
     """
     saved_manifest = manifest.read(folder)
-    shared, local = assemble(_opened(folder, saved_manifest), rank=rank)
+    opened = _opened(folder, saved_manifest)
+    shared, local = assemble(opened, rank=rank, size_bytes=saved_manifest.bytes)
     return shared, local if saved_manifest.world_size == world_size else None
 
 

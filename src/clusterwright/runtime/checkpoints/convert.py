@@ -74,6 +74,10 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
     except Damaged as error:
         fix = "choose another checkpoint from `wright checkpoints list`"
         raise Refused("checkpoint-damaged", f"{source.name}: {error}", fix) from None
+    except (MemoryError, RuntimeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        message = f"{source.name} cannot be held in memory: {reason}"
+        raise Refused("checkpoint-unreadable", message, "convert it on a host with more memory") from None
     omissions = [RANDOM]
     if form == "safetensors":
         shared, more = _model(shared, name)

@@ -56,6 +56,8 @@ def read(folder: Path) -> Manifest:
     """
     try:
         document = checkpoint_manifest.parse(read_text(folder / NAME, LIMIT_BYTES))
+        if not checkpoint_manifest.are_valid(document):
+            raise Damaged(f"{folder.name}/{NAME} has an invalid field")
         parts = tuple(Part(**part) for part in document["parts"])
         manifest = Manifest(
             document["step"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle  # nosec B403 # _PlainUnpickler refuses every class
+import pickletools
 from typing import Any
 
 import torch
@@ -15,6 +16,11 @@ from clusterwright.runtime.checkpoints.source import Damaged
 _TENSOR_KEY = "\0tensor"  # no state_dict has this key
 _RESERVED = {"rank", "tree", SUMS}  # other names in a part
 _PICKLE, _TORCH = b"P", b"T"  # format of a packed rest
+# What reading a crafted structure raises, beside Damaged.
+_CRAFTED = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, RuntimeError, TypeError,
+    ValueError, pickle.UnpicklingError,
+)  # fmt: skip
 _PACKED = (
     1024  # bytes; sizes are rounded up to this, so that a part's layout seldom differs from the last save's
 )
@@ -47,6 +53,18 @@ def flatten(
             flatten(item, f"{name}/{index}", tensors, names_by_identity) for index, item in enumerate(value)
         )
     return value
+
+
+def restore(skeleton: Any, tensors: dict[str, torch.Tensor]) -> Any:
+    """Invert `flatten` for a structure from a file.
+
+    Raises:
+        Damaged: it names a tensor that is missing, or is nested too deeply.
+    """
+    try:
+        return unflatten(skeleton, tensors)
+    except (LookupError, RecursionError, TypeError) as error:
+        raise Damaged(f"the structure of the state does not match its tensors: {error}") from None
 
 
 def unflatten(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
@@ -83,17 +101,40 @@ def pack(value: Any) -> torch.Tensor:
     data = len(data).to_bytes(8, "little") + data
     packed = memory.tensor(data + bytes(-len(data) % _PACKED))
     if data[8:9] != _PICKLE:
-        unpack(packed)
+        _loaded(packed)
     return packed
 
 
 def unpack(packed: torch.Tensor) -> Any:
-    """Deserialize the result of `pack`, without running code from it."""
+    """Deserialize the result of `pack`, without running code from it.
+
+    Raises:
+        Damaged: it is no result of `pack`.
+    """
+    try:
+        return _loaded(packed)
+    except _CRAFTED as error:
+        raise Damaged(f"the structure of the state cannot be read: {type(error).__name__}") from error
+
+
+def _loaded(packed: torch.Tensor) -> Any:
     length = int.from_bytes(memory.view(packed[:8]), "little")
     stream = io.BytesIO(memory.view(packed[8 : 8 + length]))
-    if stream.read(1) == _PICKLE:
-        return _PlainUnpickler(stream).load()
-    return torch.load(stream, map_location="cpu", weights_only=True)
+    if stream.read(1) != _PICKLE:
+        return torch.load(stream, map_location="cpu", weights_only=True)
+    _refuse_memo_indexes(stream)
+    return _PlainUnpickler(stream).load()
+
+
+def _refuse_memo_indexes(stream: io.BytesIO) -> None:
+    """Raise Damaged for a pickle that names an index of the memo, for which Python reserves memory up to the index.
+
+    Protocol 4, ours, writes none.
+    """
+    begin = stream.tell()
+    if any(opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") for opcode, _, _ in pickletools.genops(stream)):
+        raise Damaged("the structure of the state has an index of another protocol")
+    stream.seek(begin)
 
 
 def _pickled(value: Any) -> bytes:
