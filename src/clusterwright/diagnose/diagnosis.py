@@ -32,6 +32,7 @@ class Diagnosis:
     fix: str
     retry: str
     exclude: str = ""  # the host that must not be allocated again
+    verify: str = ""  # how to verify it, where only the job's user wrote what shows it
     sightings: int = field(default=1, compare=False)  # number of matching lines, quoted as evidence or not
 
     def table(self) -> dict[str, Any]:
@@ -50,6 +51,7 @@ class Diagnosis:
             "fix": self.fix,
             "retry": self.retry,
             "exclude": self.exclude,
+            "verify": self.verify,
         }
 
 

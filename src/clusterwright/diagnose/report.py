@@ -82,6 +82,8 @@ def _full(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:
         yield _row(_("retry"), _(_RETRIES[diagnosis.retry]), paint)
     if diagnosis.exclude:
         yield _row(_("exclude"), diagnosis.exclude, paint)
+    if diagnosis.verify:
+        yield _row(_("verify"), diagnosis.verify, paint)
 
 
 def _short(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:

@@ -34,19 +34,25 @@ def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignor
     """
     from clusterwright.diagnose.reading import find_sources
 
-    sources = [*find_sources([str(path) for path in paths]), *_decay_of_runs(paths)]
-    return judge_sources(sources, require_text=True, memory_bytes=memory_bytes, warn=warn)
-
-
-def _decay_of_runs(paths: Sequence[str | Path]) -> Iterator[LogSource]:
-    """Yield what became slowly worse in those of the folders that are runs."""
     runs = [str(path) for path in paths if str(path) != "-" and Path(path, "job.json").is_file()]
+    sources = [*find_sources([str(path) for path in paths]), *_decay_of_runs(runs)]
+    diagnoses = judge_sources(sources, require_text=True, memory_bytes=memory_bytes, warn=warn)
     if not runs:
+        return diagnoses
+    from clusterwright.diagnose.gather.run_findings import with_verification
+
+    of_runs = tuple(f"{run.rstrip('/')}/" for run in runs)
+    return [with_verification(diagnosis, lambda name: name.startswith(of_runs)) for diagnosis in diagnoses]
+
+
+def _decay_of_runs(folders: Sequence[str]) -> Iterator[LogSource]:
+    """Yield what became slowly worse in these runs."""
+    if not folders:
         return
     from clusterwright.diagnose.gather.decay import decay_sources
     from clusterwright.onhost.runs.run_decay import find_decays
 
-    for folder in runs:
+    for folder in folders:
         yield from decay_sources((decay.host, decay.text) for decay in find_decays(folder))
 
 

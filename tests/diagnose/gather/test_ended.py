@@ -19,6 +19,7 @@ from clusterwright.diagnose.reading import read
 from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.diagnose.reading.read import TimeBudget
 from clusterwright.diagnose.report import format_report
+from clusterwright.diagnose.subjects import log as diagnose_log
 from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
 from clusterwright.edge.fakes import FakeRemote
 
@@ -386,3 +387,47 @@ def test_a_full_disk_of_a_host_is_a_source_of_that_host():
 
     assert (diagnosis.mode, diagnosis.subject["host"]) == ("storage-io/device-busy", "gpu-1")
     assert diagnosis.exclude == ""
+
+
+XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus."
+
+
+def judged(host, **changes):
+    """The first diagnosis of a job whose output on a host has an Xid."""
+    text = {"path": f"/shared/runs/x/logs/1/{host}/0.out", "host": host, "local": "0", "text": XID}
+    found = gather(cluster(files={"texts": [text]}, **changes), "control", "/shared/runs", "7")
+    diagnoses = add_run_findings(found, judge(read(found.sources, knowledge())))
+    return next(diagnosis for diagnosis in diagnoses if diagnosis.mode.endswith("xid-79-fell-off-bus"))
+
+
+def test_what_a_user_printed_of_a_host_is_to_be_verified():
+    """Whoever reads it could otherwise drain a healthy host of others."""
+    said = judged("gpu-1")
+    assert said.exclude == "gpu-1"
+    assert said.verify.endswith("before you drain gpu-1, run wright check --hosts gpu-1")
+    assert "  verify    only output that the job's user can write shows this" in format_report([said])
+    assert said.table()["verify"] == said.verify
+
+
+def test_a_host_that_is_none_of_the_job_is_not_excluded():
+    """A user can name any host in a folder of logs."""
+    said = judged("gpu-9")
+    assert said.exclude == ""
+    assert said.verify.startswith("gpu-9 is no host of the job")
+
+
+def test_what_the_kernel_of_the_host_shows_needs_no_verification():
+    """It is no output of a job."""
+    found = gather(cluster(), "control", "/shared/runs", "7")
+    kernel = tuple(sources_of({"gpu-1": {"kernel": f"2026-11-22T23:24:00+0000 gpu-1 kernel: {XID}"}}))
+    (said, *_) = add_run_findings(replace(found, sources=kernel), judge(read(kernel, knowledge())))
+    assert (said.exclude, said.verify) == ("gpu-1", "")
+
+
+def test_the_folder_of_a_run_is_output_of_its_user(tmp_path):
+    """Named as a path, it has no record of Slurm, and its logs can name any host."""
+    (tmp_path / "x/logs/1/gpu-1").mkdir(parents=True)
+    (tmp_path / "x/logs/1/gpu-1/0.out").write_text(f"{XID}\n")
+    assert diagnose_log(tmp_path / "x")[0].verify == ""
+    (tmp_path / "x/job.json").write_text("{}")
+    assert "check --hosts gpu-1" in diagnose_log(tmp_path / "x")[0].verify

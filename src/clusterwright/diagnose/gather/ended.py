@@ -74,6 +74,7 @@ class Gathered:
     events: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     run_state: str = ""  # of the run, which decides in its place what Slurm's state of a job cannot
     run_reason: str = ""
+    user_sources: frozenset[str] = frozenset()  # names of the sources that the job's user can write
 
     @property
     def is_fine(self) -> bool:
@@ -115,8 +116,9 @@ def gather(
     texts, unreachable = on_hosts(remote, when.hosts, when.begin, when.end, now)
     metric_sources = query_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])
     live_sources = live(remote, when.hosts, ids[-1]) if state == "RUNNING" else ()
+    user_sources = tuple(_of_files(files))
     sources = (
-        *_of_files(files),
+        *user_sources,
         *of_slurm(parts, ids, when, budget or TimeBudget()),
         *sources_of(texts),
         *metric_sources,
@@ -132,6 +134,7 @@ def gather(
         tuple(files["events"]),
         run_state,
         run_reason,
+        frozenset(source.name for source in user_sources),
     )
 
 

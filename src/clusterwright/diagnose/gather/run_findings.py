@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,10 @@ def add_run_findings(gathered: Gathered, judged: list[Diagnosis]) -> list[Diagno
     if gathered.is_fine:
         judged = [diagnosis for diagnosis in judged if diagnosis.kind != "unknown"]
     diagnoses = [*hung[-1:], *(_with_host(diagnosis, gathered.unreachable) for diagnosis in judged)]
+    diagnoses = [
+        with_verification(diagnosis, gathered.user_sources.__contains__, gathered.hosts)
+        for diagnosis in diagnoses
+    ]
     if gathered.run_state != CANCELED:
         return diagnoses
     if not has_fault(gathered.events):
@@ -69,6 +73,28 @@ def _with_host(diagnosis: Diagnosis, unreachable: tuple[str, ...]) -> Diagnosis:
     if diagnosis.kind != "node-lost" or diagnosis.subject.get("host") or len(unreachable) != 1:
         return diagnosis
     return replace(diagnosis, subject={"host": unreachable[0], **diagnosis.subject}, exclude=unreachable[0])
+
+
+def with_verification(
+    diagnosis: Diagnosis, is_of_user: Callable[[str], bool], hosts: Collection[str] = ()
+) -> Diagnosis:
+    """Return a diagnosis that blames a host by output of a job alone, which its user can write, with how to verify it.
+
+    `is_of_user`: whether that user can write the source of this name. A host that is none of `hosts`, the hosts of the
+    job if they are known, is not excluded.
+    """
+    host = diagnosis.exclude
+    if not host or not diagnosis.evidence or not all(is_of_user(line.source) for line in diagnosis.evidence):
+        return diagnosis
+    if hosts and host not in hosts:
+        text = _("{host} is no host of the job, and only output that its user can write names it", host=host)
+        return replace(diagnosis, exclude="", verify=text)
+    text = _(
+        "only output that the job's user can write shows this: before you drain {host}, run wright check --hosts "
+        "{host}",
+        host=host,
+    )
+    return replace(diagnosis, verify=text)
 
 
 def _hung(event: Mapping[str, Any]) -> Diagnosis:
