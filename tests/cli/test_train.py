@@ -263,6 +263,30 @@ def test_a_local_run_needs_nothing_but_this_machine(wright, job, tmp_path):
 
 
 @pytest.mark.train
+@pytest.mark.parametrize("options", [(), ("--set", "warm.standby=false")])
+def test_a_local_run_imports_nothing_of_the_current_folder(wright, job, tmp_path, options):
+    """It belongs to another user, whose modules are named as ours and Python's; ranks are forked or start cold."""
+    for name in (
+        "clusterwright/__init__",
+        "json",
+        "runpy",
+        "selectors",
+        "secrets",
+        "ctypes/__init__",
+        "socket",
+    ):
+        module = tmp_path / f"{name}.py"
+        module.parent.mkdir(exist_ok=True)
+        module.write_text(
+            f"open({str(tmp_path / 'imported')!r}, 'a').write(f'{{__name__}} ')\nraise SystemExit(9)\n"
+        )
+    done = wright("train", job, "--local", "--code", "none", *options, python=(sys.executable, "-P"))
+
+    assert not (tmp_path / "imported").exists()
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.train
 def test_a_local_run_that_fails_says_so(wright, job, tmp_path):
     """The job's own error is among the lines, and the exit code is 4: it failed each time at the same step."""
     job.write_text(job.read_text().replace("'0.01']", "'0.01', '3']\nrecovery: {restarts: 1}"))

@@ -82,6 +82,18 @@ def test_a_python_that_we_start_reads_no_module_of_the_current_folder():
     assert count >= 8  # those of today are found
 
 
+def test_a_module_that_we_start_is_none_of_the_current_folder():
+    """With -m, Python puts the current folder first: run_module.py does not. Units of systemd start in /."""
+    start = re.compile(r'\bsys\.executable,\s*(?:"-u",\s*)?"-m"')
+    bad = [
+        str(path.relative_to(SOURCE / "clusterwright"))
+        for path in sorted((SOURCE / "clusterwright").rglob("*.py"))
+        if start.search(path.read_text())
+    ]
+
+    assert bad == []
+
+
 def test_a_shell_line_with_a_python_neither():
     """A line that is no list: its Python has the option, or its program is one of ours that begins so."""
     shell_line = re.compile(

@@ -53,7 +53,7 @@ def test_the_image_is_looked_at_before_anything_waits_for_it(offering, a_job):
     """And the supervisor runs outside, with whatever Python there is."""
     text = script(a_job(container={"image": "/shared/i", "mounts": ["/data"]}), offering("oci"), RUN)
 
-    assert text.index('"$outside" -m clusterwright.onhost.supervisor.inside') < text.index('exec "$outside"')
+    assert text.index("run_module.py clusterwright.onhost.supervisor.inside") < text.index('exec "$outside"')
     assert "export CLUSTERWRIGHT_MOUNTS=/data\n" in text
     assert 'export TRITON_CACHE_DIR="/scratch/c/$USER/triton"\n' in text
 

@@ -98,7 +98,7 @@ def test_a_plain_launcher_has_a_task_for_each_gpu(cluster, a_job, launcher):
     assert "#SBATCH --ntasks-per-node=2 " in text
     assert "#SBATCH --cpus-per-task=4 " in text
     module = text.split()[-2]
-    assert text.endswith(f" -m {module} {RUN}\n")
+    assert text.endswith(f"/run_module.py {module} {RUN}\n")
     assert find_spec(module).name == "clusterwright.onhost.supervisor.unsupervised"
     assert (told.restarts, told.command) == (0, ("./a.out",))
     assert "--no-kill" not in text

@@ -7,9 +7,10 @@ import pytest
 
 from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError
-from clusterwright.launch.command import launch_of
+from clusterwright.launch.command import LIBRARY, launch_of
 from clusterwright.launch.record import record, with_record
 from clusterwright.launch.script import script
+from clusterwright.onhost.lib.run_module import FILE
 from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sbatch"
@@ -74,7 +75,7 @@ def test_quotes_newlines_and_dollars_arrive_as_they_are(cluster, a_job, tmp_path
     text = with_record(script(job, cluster, run), run, record(job, cluster, run, 1.5))
     arguments, greeting = run_with_fake_python(text, tmp_path)
 
-    assert arguments == ["-m", "clusterwright.onhost.supervisor.supervisor", run]
+    assert arguments == [f"{LIBRARY}/{FILE}", "clusterwright.onhost.supervisor.supervisor", run]
     assert read_record(run).launch.command == ("train.py", "--text", NASTY)
     assert greeting == 'it\'s "$HOME"; reboot'
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.launch import container
 from clusterwright.launch.share import share
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.adapter import Adapter
+from clusterwright.onhost.lib.run_module import FILE
 from clusterwright.onhost.supervisor.job import Launch
 
 BEGIN = "clusterwright.onhost.adapters.begin"
@@ -80,6 +83,11 @@ def library_of(cluster: Cluster) -> str:
     from clusterwright.launch.unmanaged.library import library_folder
 
     return library_folder(runs_folder(cluster))
+
+
+def run_module(cluster: Cluster) -> str:
+    """Return the program that runs a module of our library in a job, without modules of the current folder."""
+    return shlex.quote(f"{library_of(cluster)}/{FILE}")
 
 
 def grace_s(job: Job) -> int:

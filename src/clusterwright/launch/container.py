@@ -32,13 +32,13 @@ def variables(job: Job, cluster: Cluster) -> dict[str, str]:
     return {VARIABLE: settings[2]} if settings and settings[0] == "oci" and settings[2] else {}
 
 
-def image_check_script(run: str, settings: tuple[str, ...], cluster: Cluster) -> str:
+def image_check_script(run: str, settings: tuple[str, ...], cluster: Cluster, run_module: str) -> str:
     """Return lines of bash that find a Python outside the image for the supervisor, and check the image."""
     outside = shlex.quote(cluster.software.python)
     return f"""# The supervisor runs outside the image, where Slurm's commands are; any Python of the host works.
 outside=$(command -v {outside} || command -v python3)
 
 # An image without Python or torch ends the run here, with the reason.
-"$outside" -m clusterwright.onhost.supervisor.inside {shlex.join((run, *settings))} || exit 1
+"$outside" {run_module} clusterwright.onhost.supervisor.inside {shlex.join((run, *settings))} || exit 1
 
 """

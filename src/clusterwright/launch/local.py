@@ -32,6 +32,7 @@ from clusterwright.launch.typed_program import local_line
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.processes import NOT_HERE
+from clusterwright.onhost.lib.run_module import FILE
 from clusterwright.onhost.lib.run_outcome import RUNNING, decide
 from clusterwright.onhost.lib.safe_reader import read_object, text_or_empty
 from clusterwright.onhost.lib.trusted_paths import FOREIGN, PathStep
@@ -265,6 +266,14 @@ def local_script(job: Job, run: str, python: str) -> str:
     variables = {**launchers, **job.environment.variables, **job_variables(job)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in variables.items()]
     lines += [
-        f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.local_scheduler {shlex.quote(run)}"
+        shlex.join(
+            [
+                "exec",
+                python,
+                f"{run}/{_LIBRARY}/{FILE}",
+                "clusterwright.onhost.supervisor.local_scheduler",
+                run,
+            ]
+        )
     ]
     return "\n".join(lines) + "\n"

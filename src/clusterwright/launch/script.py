@@ -16,6 +16,7 @@ from clusterwright.launch.command import (
     is_plain,
     library_of,
     python,
+    run_module,
     workdir,
 )
 from clusterwright.launch.share import partition, share
@@ -138,7 +139,8 @@ def _dependency_check(job: Job, cluster: Cluster, run: str) -> str:
 
     python_outside = f"$(command -v {shlex.quote(cluster.software.python)} || command -v python3)"
     check_command = (
-        f'"{python_outside}" -m clusterwright.onhost.supervisor.dependencies {shlex.join([run, *run_paths])}'
+        f'"{python_outside}" {run_module(cluster)} clusterwright.onhost.supervisor.dependencies'
+        f" {shlex.join([run, *run_paths])}"
     )
     return f"""# If one of these runs continues in a successor job, a new job waits for that one.
 {check_command}
@@ -149,9 +151,9 @@ def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
     """Return lines of bash that check that Python has the framework; empty unless the job file sets one."""
     if "framework" not in job.model_fields_set or not adapter(job).module:
         return ""
-    check_command = shlex.join(
-        [python(job, cluster), "-m", "clusterwright.onhost.adapters.framework_check", run, job.framework]
-    )
+    module = "clusterwright.onhost.adapters.framework_check"
+    start = f"{shlex.quote(python(job, cluster))} {run_module(cluster)} {module}"
+    check_command = f"{start} {shlex.join([run, job.framework])}"
     comment = (
         f"# Without {job.framework} in this Python the run ends here, with the command that installs it."
     )
@@ -169,9 +171,12 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
     )
     reason = f"# {does}, as set in job.json. `exec`, so that Slurm's signals reach it."
     check = (
-        container.image_check_script(run, inside, cluster) if inside else _has_framework(job, cluster, run)
+        container.image_check_script(run, inside, cluster, run_module(cluster))
+        if inside
+        else _has_framework(job, cluster, run)
     )
-    return f"{check}{reason}\nexec {start} -m clusterwright.onhost.supervisor.{module} {shlex.quote(run)}"
+    start += f" {run_module(cluster)} clusterwright.onhost.supervisor.{module}"
+    return f"{check}{reason}\nexec {start} {shlex.quote(run)}"
 
 
 def staging(job: Job, cluster: Cluster) -> str:
@@ -182,7 +187,7 @@ def staging(job: Job, cluster: Cluster) -> str:
         return ""
     user_paths, shared = ([data.path for data in staged if data.share == reader] for reader in ("me", "team"))
     paths = [*user_paths, *([TEAM, *shared] if shared else [])]
-    command = shlex.join([cluster.software.python, "-m", MODULE, scratch, *paths])
+    command = f"{shlex.quote(cluster.software.python)} {run_module(cluster)} {shlex.join([MODULE, scratch, *paths])}"
     return f"""# Copies the data once to a local disk of each host; the next job reuses it. ${PREFIX} is the prefix of
 # the copies: os.environ.get("{PREFIX}", "") + "{staged[0].path}" is the copy, or the original if not staged.
 srun --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --quiet {command} || exit 1

@@ -21,4 +21,4 @@ export SLURM_EXPORT_ENV=ALL
 export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
 
 # Supervises the training: restarts, standby hosts, successors, as set in job.json. `exec`, so that Slurm's signals reach it.
-exec /opt/clusterwright/env/bin/python -m clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500
+exec /opt/clusterwright/env/bin/python /opt/clusterwright/lib/clusterwright/onhost/lib/run_module.py clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500

@@ -27,4 +27,4 @@ export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
 export GREETING='it'"'"'s "$HOME"; reboot'
 
 # Supervises the training: restarts, standby hosts, successors, as set in job.json. `exec`, so that Slurm's signals reach it.
-exec /opt/other/bin/python -m clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500
+exec /opt/other/bin/python /opt/clusterwright/lib/clusterwright/onhost/lib/run_module.py clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500

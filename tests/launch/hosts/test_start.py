@@ -212,7 +212,8 @@ def test_a_dry_run_prints_the_script_of_each_host(tmp_path, monkeypatch, capsys)
     lines = capsys.readouterr().out.splitlines()
     assert (code, lines[0]) == (0, "#!/bin/sh")
     assert "export NCCL_SOCKET_IFNAME=ib0" in lines
-    assert lines[-1].startswith(f"exec {sys.executable} -m {HOST_KEEPER} {tmp_path}/runs/counting-")
+    assert lines[-1].startswith(f"exec {sys.executable} {tmp_path}/runs/.library/")
+    assert f"/run_module.py {HOST_KEEPER} {tmp_path}/runs/counting-" in lines[-1]
     assert [path.name for path in tmp_path.iterdir()] == ["hosts"]
 
 

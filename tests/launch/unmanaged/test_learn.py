@@ -108,7 +108,7 @@ def test_a_job_asks_for_no_more_than_a_node_has(learned):
     assert "--gres=gpu:A100:4" in text
     assert "--cpus-per-task=64" in text
     assert "export PYTHONPATH=/home/bob/clusterwright/runs/.library/" in text
-    assert "/venv/bin/python -m clusterwright.onhost.supervisor" in text
+    assert "/onhost/lib/run_module.py clusterwright.onhost.supervisor" in text
     assert cluster.nodes["a100-8"].memory // MiB * 31 // 32 >= 1030000
 
 

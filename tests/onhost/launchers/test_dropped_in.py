@@ -85,7 +85,7 @@ def test_it_is_in_the_script_and_in_the_record(wright, tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert "#SBATCH --ntasks-per-node=1 " in done.stdout
-    assert "-m clusterwright.onhost.supervisor.supervisor /shared/runs/x-" in done.stdout
+    assert "/run_module.py clusterwright.onhost.supervisor.supervisor /shared/runs/x-" in done.stdout
     assert json.loads(text)["launch"]["launcher"] == "site"
 
 

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.supervisor import failover, schedulers
 from clusterwright.onhost.supervisor.failover import Failover, child_environment
 from clusterwright.onhost.supervisor.folder import Folder
@@ -122,7 +123,7 @@ def test_who_takes_over_reads_the_same_record(orphan, tmp_path, monkeypatch):
     del orphan._start
     orphan.turn()
 
-    assert started[0][1:] == ["-m", "clusterwright.onhost.supervisor.failover_supervisor", str(tmp_path)]
+    assert started[0][1:] == module_arguments("clusterwright.onhost.supervisor.failover_supervisor", str(tmp_path))
     assert json.loads(Child.said) == {
         **ORDERS,
         "number": 2,

@@ -14,7 +14,7 @@ NEVER = {"every": "100000 steps", "script": STORMY, "ranks": 1, "memory": "auto"
 def kill_agent(run, host):
     """The host's ranks die with it."""
     mark = f"CLUSTERWRIGHT_HOST={host}\0".encode()
-    for pid in run.processes("-m clusterwright.onhost.supervisor.node"):
+    for pid in run.processes("run_module.py clusterwright.onhost.supervisor.node"):
         if mark in Path(f"/proc/{pid}/environ").read_bytes():
             os.kill(pid, signal.SIGKILL)
 

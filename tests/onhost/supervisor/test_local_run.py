@@ -109,7 +109,7 @@ def test_a_killed_supervisor_leaves_no_rank_behind(local_run):
     local_run.start()
     local_run.until_step(7)
     old = {event["pid"] for event in local_run.events("resumed")}
-    (supervisor,) = local_run.processes("-m clusterwright.onhost.supervisor.supervisor")
+    (supervisor,) = local_run.processes("run_module.py clusterwright.onhost.supervisor.supervisor")
     kill(supervisor)
     local_run.until(lambda: len(local_run.events("job_start")) == 2)
     assert not old & set(local_run.processes())
@@ -193,7 +193,7 @@ def test_a_host_that_was_paused_does_not_train_on(local_run):
 
 def agent_of(run, host):
     """The process id of a host's agent."""
-    for pid in run.processes("-m clusterwright.onhost.supervisor.node"):
+    for pid in run.processes("run_module.py clusterwright.onhost.supervisor.node"):
         if f"CLUSTERWRIGHT_HOST={host}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes():
             return pid
     raise AssertionError(f"no agent of {host}")

@@ -80,7 +80,7 @@ def test_a_program_that_ends_well_is_a_run_that_has_finished(start, ended, tmp_p
         "--mpi=pmix --kill-on-bad-exit=1 --nodes=2 --nodelist=gpu-node1,gpu-node2 --ntasks=4 "
     )
     assert "--ntasks-per-node=2 --cpus-per-task=4 --distribution=block" in asked
-    assert asked.endswith("-m clusterwright.onhost.adapters.begin task pytorch ./a.out x y\n")
+    assert asked.endswith("/run_module.py clusterwright.onhost.adapters.begin task pytorch ./a.out x y\n")
     assert {"CLUSTERWRIGHT_HOSTS=gpu-node1,gpu-node2", "CLUSTERWRIGHT_RANKS=2"} <= set(told)
     assert any(line.startswith("CLUSTERWRIGHT_FIRST=127.0.0.1:2") for line in told)
     assert events == ["job_start", "generation_start", "generation_end", "job_end"]

@@ -42,6 +42,7 @@ from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.unmanaged.library import install_library, library_folder
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.run_module import FILE
 from clusterwright.onhost.lib.safe_reader import text_or_empty
 from clusterwright.onhost.supervisor.host_keeper import LEASE, LEASE_S
 from clusterwright.onhost.supervisor.job_fields import JobFields
@@ -278,6 +279,8 @@ def hosts_script(job: Job, run: str, library: str, python: str) -> str:
     exports = [
         f"export {name}={shlex.quote(text)}" for name, text in {**variables, "PYTHONPATH": path}.items()
     ]
-    command = f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.host_keeper {shlex.quote(run)}"
+    command = shlex.join(
+        ["exec", python, f"{library}/{FILE}", "clusterwright.onhost.supervisor.host_keeper", run]
+    )
     comment = f"# Made by clusterwright from job `{job.name}`; starts the run's keeper of the host $1."
     return "\n".join(["#!/bin/sh", comment, *exports, f'{command} "$1"']) + "\n"

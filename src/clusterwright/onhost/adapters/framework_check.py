@@ -1,4 +1,4 @@
-"""Check that the job's Python has the framework: `python -m ...adapters.framework_check RUN FRAMEWORK`.
+"""Check that the job's Python has the framework: `run_module.py ...adapters.framework_check RUN FRAMEWORK`.
 
 A run whose framework is missing ends with the command that installs it, before hosts wait for each other.
 """
@@ -6,6 +6,7 @@ A run whose framework is missing ends with the command that installs it, before 
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import time
 from typing import Sequence
@@ -27,6 +28,7 @@ def unfit(name: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Check that the job's Python has the framework; if not, end the run with the reason and return 1."""
     run, name = arguments
+    sys.path.insert(0, os.getcwd())  # the job's code can contain the framework; nothing of it is imported
     reason = unfit(name)
     if not reason:
         return 0

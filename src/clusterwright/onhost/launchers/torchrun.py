@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from clusterwright.onhost.adapters.launcher import Launcher
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.supervisor.host import bound
 from clusterwright.onhost.supervisor.host.generation import Generation
 
@@ -38,8 +39,7 @@ def command_line(generation: Generation, meeting: Sequence[str], command: Sequen
     """Return torchrun's command line for a generation; `meeting` are the rendezvous options."""
     return [
         sys.executable,
-        "-m",
-        "torch.distributed.run",
+        *module_arguments("torch.distributed.run"),
         f"--nnodes={len(generation.hosts)}",
         f"--nproc-per-node={generation.ranks}",
         *meeting,

@@ -14,6 +14,7 @@ import sys
 import time
 from typing import Any, Dict, List, Mapping, Tuple
 
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.supervisor import heartbeat as p
 from clusterwright.onhost.supervisor import schedulers, ssh_hosts
 from clusterwright.onhost.supervisor.folder import Folder
@@ -91,7 +92,7 @@ class Failover:
             "lost_host": self._orders["supervisor"],
             "heartbeat_age_s": heartbeat_age_s,
         }
-        argv = [sys.executable, "-m", FAILOVER_MODULE, self._folder.path]
+        argv = [sys.executable, *module_arguments(FAILOVER_MODULE, self._folder.path)]
         log = self._folder.path_to(f"slurm-{job_id}.out" if self._record.in_slurm else "job.out")
         environment = {**child_environment(), ssh_hosts.JOB_ID: job_id}
         process: Any = processes.start(argv, environment, log, orders=True)

@@ -15,6 +15,7 @@ import time
 from typing import Any, Dict, Optional, Tuple
 
 from clusterwright.onhost.lib.processes import Process
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES, FAILED
 from clusterwright.onhost.supervisor import console, heartbeat
 from clusterwright.onhost.supervisor.ending import EXIT_HANDOFF
@@ -118,7 +119,7 @@ class Keeper:
     def _start_agent(self, document: Dict[str, Any], now: float) -> None:
         """Start the agent, which connects to the supervisor of the heartbeat file."""
         address, port = heartbeat.listen_address(document)
-        argv = [sys.executable, "-m", AGENT, self.folder.path, address, str(port)]
+        argv = [sys.executable, *module_arguments(AGENT, self.folder.path, address, str(port))]
         self._agent = processes.start(argv, self._environment, self.folder.path_to("logs", "agents.log"))
         self._agent_at = now
 
@@ -129,7 +130,7 @@ class Keeper:
         if self._supervisor:
             self._supervisor.terminate()  # another one had replaced it
             return
-        argv = [sys.executable, "-m", SUPERVISOR, self.folder.path]
+        argv = [sys.executable, *module_arguments(SUPERVISOR, self.folder.path)]
         self._supervisor = processes.start(argv, self._environment, self.folder.path_to("job.out"))
         self._heartbeat = heartbeat.Heartbeat(self._heartbeat.last_beat, time.monotonic())
         self._idle_since = time.monotonic() + STALLED_S  # until its first heartbeat

@@ -11,6 +11,7 @@ import signal
 import sys
 from typing import List
 
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.supervisor.ending import EXIT_HANDOFF
 from clusterwright.onhost.supervisor.folder import open_run
 from clusterwright.onhost.supervisor.host import processes
@@ -31,7 +32,7 @@ def main() -> int:
         signal.signal(number, pass_on)
     code = EXIT_HANDOFF
     for _ in range(record.job.recovery.successors + 1):
-        argv = [sys.executable, "-m", SUPERVISOR, folder.path]
+        argv = [sys.executable, *module_arguments(SUPERVISOR, folder.path)]
         child = processes.start(argv, os.environ, folder.path_to("job.out"))
         current[:] = [child.pid]
         code = child.wait()

@@ -10,6 +10,7 @@ import time
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from clusterwright.onhost.lib.processes import DEVNULL, PIPE, Process, run, start
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.lib.run_outcome import CANCELED, EXIT_CODES
 from clusterwright.onhost.supervisor import inside
 from clusterwright.onhost.supervisor.folder import Folder
@@ -66,7 +67,7 @@ class Slurm:
             f"--cpus-per-task={os.environ.get('SLURM_CPUS_PER_TASK', '1')}",
             *gres,
         ]
-        module = ("-m", AGENT, self._folder.path, address, str(port))
+        module = module_arguments(AGENT, self._folder.path, address, str(port))
         image = inside.parse_image(launch.image) if launch.image else None
         step += image.step() if image else []
         agent = image.command(module) if image else [sys.executable, *module]
@@ -182,7 +183,7 @@ class Local(WithoutSlurm):
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
         """Start one agent per host as a local process."""
         for host in hosts:
-            agent = [sys.executable, "-m", AGENT, self._folder.path, address, str(port)]
+            agent = [sys.executable, *module_arguments(AGENT, self._folder.path, address, str(port))]
             env = {**os.environ, "CLUSTERWRIGHT_HOST": host}
             self._agents[host] = processes.start(agent, env, self._folder.path_to("logs", "agents.log"))
 

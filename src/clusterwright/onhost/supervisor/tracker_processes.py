@@ -9,6 +9,7 @@ import time
 from typing import Dict, Iterator, List, Sequence
 
 from clusterwright.onhost.lib.processes import Process, TimeoutExpired
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.supervisor import console
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
@@ -32,7 +33,7 @@ def trackers(names: Sequence[str], folder: Folder) -> Iterator[None]:
 
 def _start(name: str, folder: Folder) -> Process:
     env = {**os.environ, **_secrets()}
-    argv = [sys.executable, "-m", PROGRAM, folder.path, name]
+    argv = [sys.executable, *module_arguments(PROGRAM, folder.path, name)]
     return processes.start(argv, env, folder.path_to("logs", "trackers.log"))
 
 

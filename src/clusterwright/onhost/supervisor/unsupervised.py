@@ -17,6 +17,7 @@ from clusterwright.onhost.adapters import mpi_build, registry, task_variables
 from clusterwright.onhost.adapters.launcher import Allocation
 from clusterwright.onhost.lib.processes import Process
 from clusterwright.onhost.lib.processes import run as run_program
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.lib.run_outcome import CANCELED, EXIT_CODES, FAILED, FINISHED
 from clusterwright.onhost.supervisor import console, network, schedulers, terms, upload_processes
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
@@ -29,7 +30,7 @@ TICK_S = 0.2
 BEAT_S = 1.0
 MPI_TIMEOUT_S = 20  # for ompi_info, which reads all plug-ins of Open MPI
 TERMINATE_S = 20.0  # of KillWait's 30 s
-BEGIN = ("-u", "-m", "clusterwright.onhost.adapters.begin")
+BEGIN = ("-u", *module_arguments("clusterwright.onhost.adapters.begin"))
 # srun: error: gpu-node2: task 3: Exited with exit code 1
 _TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
 

@@ -9,6 +9,7 @@ import time
 from typing import Dict, Iterator, Sequence
 
 from clusterwright.onhost.lib.processes import Process, TimeoutExpired
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.supervisor import console
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
@@ -62,7 +63,7 @@ def uploads(record: JobRecord, folder: Folder) -> Iterator[None]:
 
 
 def _start(action: str, folder: Folder) -> Process:
-    argv: Sequence[str] = [sys.executable, "-m", PROGRAM, action, folder.path]
+    argv: Sequence[str] = [sys.executable, *module_arguments(PROGRAM, action, folder.path)]
     return processes.start(argv, {**os.environ, **_secrets()}, folder.path_to(*LOG))
 
 

@@ -17,7 +17,8 @@ LOCAL = {
 
 
 _SUBFOLDER = "clusterwright-caches"
-_VOLATILE = re.compile(r"/(?:(?:var/)?tmp|dev/shm|run)(?:/.*)?")
+# hier(7), file-hierarchy(7): /var/run and /var/lock are links into /run.
+_VOLATILE = re.compile(r"/(?:(?:var/)?(?:tmp|run)|var/lock|dev)(?:/.*)?")
 _SQUASHED = 65534  # root's id on file servers that do not know root
 
 

@@ -15,6 +15,7 @@ import sys
 import time
 from typing import Any, Dict, Optional, Sequence
 
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.supervisor.host import forming, processes, rank, store, wake
 
 NAME = "clusterwright.onhost.supervisor.host.forkserver"
@@ -68,7 +69,7 @@ def no_fork_after(threads: int) -> str:
 def restart(run: str, agent: str, modules: Sequence[str], problems: Sequence[str]) -> None:
     """Replace this process by a fork server without the module that prevents forks."""
     os.environ[PROBLEMS] = "\n".join(problems)
-    os.execv(sys.executable, [sys.executable, "-u", "-m", NAME, run, agent, *modules])  # noqa: S606 (ourselves)
+    os.execv(sys.executable, [sys.executable, "-u", *module_arguments(NAME, run, agent, *modules)])  # noqa: S606 (ourselves)
 
 
 def serve(agent: int) -> Optional[Dict[str, Any]]:

@@ -14,6 +14,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
+from clusterwright.onhost.lib.run_module import module_arguments
 from clusterwright.onhost.supervisor.host import available, processes, wake
 from clusterwright.onhost.supervisor.host.generation import Generation, variables
 from clusterwright.onhost.supervisor.wire import Message
@@ -81,7 +82,11 @@ class Ranks:
 
     def _start_server(self, module: str, modules: Sequence[str], *, forks: Sequence[str]) -> None:
         self._forks = forks
-        argv = [sys.executable, "-u", "-m", f"{HOST}.{module}", self._run, str(os.getpid()), *modules]
+        argv = [
+            sys.executable,
+            "-u",
+            *module_arguments(f"{HOST}.{module}", self._run, str(os.getpid()), *modules),
+        ]
         self._server = processes.start(argv, self._env, self._log, orders=True)
         self._server.returncode = 0  # `reap` collects it
         self._server_pid, self._restart_at = self._server.pid, float("inf")
@@ -248,7 +253,7 @@ class Ranks:
             str(argument)
             for argument in ([order["address"]] if order["kind"] == "store" else order["command"])
         ]
-        argv = [sys.executable, "-u", "-m", f"{HOST}.{order['kind']}", *arguments]
+        argv = [sys.executable, "-u", *module_arguments(f"{HOST}.{order['kind']}", *arguments)]
         env = {**self._env, **order["env"]}
         started = processes.start(argv, env, order["out"], err=order["err"], cwd=order["cwd"])
         started.returncode = 0
