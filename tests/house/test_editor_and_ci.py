@@ -109,6 +109,22 @@ def test_an_input_of_the_action_is_no_command(action, site):
     assert not (site / "ran").exists()
 
 
+def test_a_name_in_a_pull_request_is_no_command_of_the_runner(action, site):
+    """The runner reads lines that begin with `::`, and `##[` anywhere, until commands are stopped by a secret token."""
+    folder = site / "::error file=x::invented"
+    folder.mkdir()
+    (folder / "cluster.yaml").write_text("name: [\n")
+    subprocess.run(["git", "add", "."], cwd=site, check=True)
+    result = action()
+    first, *lines, last = result.stdout.splitlines()
+
+    assert re.fullmatch(r"::stop-commands::([0-9a-f]{32})", first)
+    assert last == f"::{first.rpartition('::')[2]}::"
+    assert not [line for line in lines if first.rpartition("::")[2] in line]
+    assert "::error file=x::invented/cluster.yaml" in result.stdout + result.stderr
+    assert result.returncode == 2
+
+
 def test_the_action_installs_the_release_that_it_is_part_of():
     """The folder of the action is this repository; the inputs stand in no script."""
     steps = YAML(typ="safe").load(ROOT / "action.yml")["runs"]["steps"]

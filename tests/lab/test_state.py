@@ -54,6 +54,14 @@ def test_a_lock_is_held_on_the_folder_that_is_there(tmp_path):
         assert (tmp_path / "lab").is_dir()
 
 
+def test_no_other_user_opens_a_folder_that_is_locked(tmp_path):
+    """It has disks and keys of lab hosts, and who can open it can hold its lock for ever."""
+    for folder in (tmp_path / "labs", tmp_path / "labs" / "lab"):
+        folder.mkdir(mode=0o755)
+        with state.locked(folder):
+            assert folder.stat().st_mode & 0o777 == 0o700
+
+
 @pytest.mark.parametrize("text", ['{"schema": 2}', '{"schema": "1"}', "{", "[]", "[" * 60_000])
 def test_a_journal_that_this_version_cannot_read_names_itself(tmp_path, monkeypatch, text):
     """Of a newer version or torn: nothing of the lab is removed by guess, and no traceback is printed."""

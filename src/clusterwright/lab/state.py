@@ -170,6 +170,7 @@ def require(name: str) -> LabState:
 def locked(path: Path) -> Iterator[None]:
     """Lock a folder against other `wright` processes; the kernel releases the lock when this process dies.
 
+    Only root can open the folder: who can open it can hold the lock, and read keys and disks of lab hosts in it.
     The lock is on the folder itself, so that nothing is left of it. The folder may be removed and
     recreated during the wait: then the new one is locked.
     """
@@ -177,6 +178,7 @@ def locked(path: Path) -> Iterator[None]:
         path.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
+            os.fchmod(handle, 0o700)
             fcntl.flock(handle, fcntl.LOCK_EX)
             if _is_same_file(handle, path):
                 yield

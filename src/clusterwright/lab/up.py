@@ -276,7 +276,6 @@ def _check_connectivity(lab: LabState) -> None:
 
 def _write_access(lab: LabState) -> None:
     folder = lab.folder
-    folder.chmod(0o711)
     masters.make(lab.name)
     keys.make_key(folder / "keys" / "user", f"wright lab {lab.name}")
     public = {
