@@ -101,3 +101,27 @@ def test_an_interrupted_copy_is_not_used_and_is_completed(bundle, tmp_path, limi
         require_folder(host)
     assert delivery.deliver(made, Host(LocalRemote(root), "n1")) == ""
     assert files_on(broken) == FILES | {"manifest.json": made.manifest_text}
+
+
+@pytest.mark.parametrize("name", ["repository/a.deb", "repository/b.deb"])
+def test_a_bundle_that_is_exchanged_after_the_check_is_not_used(bundle, tmp_path, name):
+    """Its folder can be writable by another user; a small file and one of several parts."""
+    made = bundle(FILES)
+    bundle(FILES | {name: bytes(len(FILES[name]))})
+    remote = LocalRemote(tmp_path / "host")
+    host = LocalHost({"root": str(remote.root), "resources": [], "mode": "apply"})
+
+    assert "was changed while it was copied" in delivery.deliver(made, Host(remote, "n1"))
+    assert bytes(len(FILES[name])) not in files_on(remote).values()
+    with pytest.raises(ChangeError, match="no complete bundle"):
+        require_folder(host)
+
+
+def test_a_file_that_is_removed_from_the_bundle_after_the_check_is_missed(bundle, tmp_path):
+    """The copy on the host is not complete then."""
+    made = bundle(FILES)
+    bundle({"key.asc": FILES["key.asc"]})
+
+    failure = delivery.deliver(made, Host(LocalRemote(tmp_path / "host"), "n1"))
+
+    assert "was changed while it was copied" in failure

@@ -117,13 +117,15 @@ def open_bundle(cluster: Cluster, required: Iterable[Package]) -> Bundle | None:
 
 
 def _read(path: Path, sha256: str) -> Bundle:
-    """Read the manifest of the bundle with that SHA-256."""
+    """Read the manifest of the bundle with that SHA-256, from the bytes that are hashed: each is read once."""
     try:
-        actual = _digest(path)
-        with tarfile.open(path, "r:") as archive:
-            text = _manifest_text(archive)
+        with path.open("rb") as file:
+            hashed = _HashedFile(file)
+            with tarfile.open(fileobj=hashed, mode="r|") as archive:
+                text = _manifest_text(archive)
+            actual = hashed.hexdigest()
             manifest = BundleManifest.parse(text, str(path))
-            damaged = _damaged_files(archive, manifest) if actual != sha256 else ()
+            damaged = _damaged_files(file, manifest) if actual != sha256 else ()
     except OSError as error:
         reason = error.strerror or str(error)
         raise _damaged(_("cannot read the bundle {path}: {error}", path=path, error=reason)) from error
@@ -149,16 +151,37 @@ def _read(path: Path, sha256: str) -> Bundle:
     return Bundle(path, manifest, text)
 
 
+class _HashedFile(io.RawIOBase):
+    """A file that is read from its start to its end, with the SHA-256 of all of it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file, self._hash = file, hashlib.sha256()
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read the next bytes."""
+        data = self._file.read(size)
+        self._hash.update(data)
+        return data
+
+    def hexdigest(self) -> str:
+        """Read the rest; return the SHA-256 of the file."""
+        while self.read(1 << 20):
+            pass
+        return self._hash.hexdigest()
+
+
 def _manifest_text(archive: tarfile.TarFile) -> bytes:
     header = archive.next()
     file = archive.extractfile(header) if header and header.name == MANIFEST else None
     return file.read(DOCUMENT_BYTES) if file else b""
 
 
-def _damaged_files(archive: tarfile.TarFile, manifest: BundleManifest) -> tuple[str, ...]:
+def _damaged_files(file: IO[bytes], manifest: BundleManifest) -> tuple[str, ...]:
     """Return the files that are missing or differ from the manifest, sorted; after a truncated one, all others."""
     expected = dict(manifest.files)
-    with suppress(tarfile.TarError):
+    file.seek(0)
+    with suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as archive:
         for entry in archive:
             row = expected.get(entry.name)
             content = archive.extractfile(entry) if row and entry.size == row.size_bytes else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tarfile
 from collections.abc import Iterable, Iterator
@@ -38,10 +39,13 @@ def deliver(bundle: Bundle, host: Host) -> str:
         removed = host.run_root(f"cd {FOLDER} && xargs -d '\\n' rm -f --", stdin="\n".join(obsolete).encode())
         if not removed.ok:
             return _failure(removed.last_lines())
-    for command, data in _parts(bundle.open_files(lacking)):
-        result = host.run_root(f"umask 022; {command}", stdin=data, timeout_s=PART_S)
-        if not result.ok:
-            return _failure(result.last_lines())
+    try:
+        for command, data in _parts(bundle, lacking):
+            result = host.run_root(f"umask 022; {command}", stdin=data, timeout_s=PART_S)
+            if not result.ok:
+                return _failure(result.last_lines())
+    except ChangedBundleError as error:
+        return str(error)
     written = host.upload_file(f"{FOLDER}/{MANIFEST}", bundle.manifest_text)
     return "" if written.ok else _failure(written.last_lines())
 
@@ -53,27 +57,51 @@ def _rows(output: str) -> Iterator[tuple[str, str]]:
         yield path.removeprefix("./"), digest
 
 
-def _parts(files: Iterable[tuple[str, int, IO[bytes]]]) -> Iterator[tuple[str, bytes]]:
-    """Yield commands with their input, each about PART_BYTES: many small files, or a part of a large one."""
+class ChangedBundleError(Exception):
+    """Another process has exchanged or changed the bundle since it was compared with `software.bundle`."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        super().__init__(_("{path} was changed while it was copied. Run the command again", path=bundle.path))
+
+
+def _parts(bundle: Bundle, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield commands with their input, each about PART_BYTES: many small files, or a part of a large one.
+
+    Raises:
+        ChangedBundleError: a file is not the one of the manifest.
+    """
+    missing = dict.fromkeys(names)
     batch: list[tuple[str, bytes]] = []
     batch_bytes = 0
-    for name, size_bytes, content in files:
+    for name, size_bytes, content in bundle.open_files(missing):
+        sha256 = bundle.manifest.files[name].sha256
+        missing.pop(name, None)
         if size_bytes > PART_BYTES:
-            yield from _large(name, content)
+            yield from _large(bundle, name, content, sha256)
             continue
         if batch and batch_bytes + size_bytes > PART_BYTES:
             yield _UNPACK, _tar(batch)
             batch, batch_bytes = [], 0
-        batch.append((name, content.read()))
+        data = content.read()
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise ChangedBundleError(bundle)
+        batch.append((name, data))
         batch_bytes += size_bytes
     if batch:
         yield _UNPACK, _tar(batch)
+    if missing:
+        raise ChangedBundleError(bundle)
 
 
-def _large(name: str, content: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+def _large(bundle: Bundle, name: str, content: IO[bytes], sha256: str) -> Iterator[tuple[str, bytes]]:
+    digest = hashlib.sha256()
     yield f"rm -f {INCOMING}", b""
     while part := content.read(PART_BYTES):
+        digest.update(part)
         yield f"cat >>{INCOMING}", part
+    if digest.hexdigest() != sha256:
+        yield f"rm -f {INCOMING}", b""
+        raise ChangedBundleError(bundle)
     path = f"{FOLDER}/{name}"
     yield f"mkdir -p {path.rpartition('/')[0]} && mv {INCOMING} {path}", b""
 
