@@ -180,6 +180,64 @@ def test_the_systems_own_accounts_are_never_touched(hooks):
     assert hooks.run("epilog", uid=0).returncode == 0
 
 
+@pytest.fixture
+def public(hooks):
+    """A folder of all users on a full disk, with files of the job's user, of root and of another user."""
+    folder = hooks.folder / "public"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    (hooks.folder / "elsewhere").write_text("x")
+    (folder / "deep").mkdir()
+    (folder / "fill").write_text("x")
+    (folder / "deep" / "link").symlink_to(hooks.folder / "elsewhere")
+    for path in ("deep", "fill", "deep/link"):
+        os.chown(folder / path, UID, UID, follow_symlinks=False)
+    (folder / "root").write_text("x")
+    (folder / "deep" / "other").write_text("x")
+    os.chown(folder / "deep" / "other", UID + 1, UID + 1)
+    hooks.more("LEAST_KIB=999999999999\nLOCAL=/nosuch\n")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["epilog", "health"])
+def test_what_a_user_has_left_on_a_full_disk_goes(hooks, public, name):
+    """One user could drain every host with full disks, and they would stay drained after the job."""
+    done = hooks.run(name)
+
+    assert "space-cleared" in codes(done)
+    assert not (public / "fill").exists()
+    assert not (public / "deep" / "link").is_symlink()
+    assert (public / "root").exists()
+    assert (hooks.folder / "elsewhere").exists()
+    assert (public / "deep" / "other").exists()
+
+
+def test_files_of_users_who_are_here_stay_on_a_full_disk(hooks, public):
+    """With a job, or with a process (an operator who has logged in)."""
+    hooks.run("prolog", job=8)
+    hooks.run("epilog", job=7)
+    hooks.run("health")
+    with_job = (public / "fill").exists()
+    (hooks.run_folder / "8").unlink()
+    process = as_user("sleep", "60")
+    time.sleep(0.2)
+    hooks.run("health")
+    with_process = (public / "fill").exists()
+    process.kill()
+    process.wait()
+
+    assert (with_job, with_process) == (True, True)
+
+
+def test_with_space_left_no_file_is_removed(hooks, public):
+    """They are the user's."""
+    hooks.more("LEAST_KIB=1\n")
+    hooks.run("epilog")
+    hooks.run("health")
+
+    assert (public / "fill").exists()
+
+
 @pytest.mark.parametrize("name", ["prolog", "epilog"])
 def test_without_a_job_nothing_is_done(hooks, name):
     """Also for a number that is none: it would be part of a path."""
@@ -414,6 +472,45 @@ def test_health_names_each_fault(hooks, damage, code):
     own = list(dict.fromkeys(each for each in codes(done) if each not in NOT_OURS))
 
     assert own == ([code] if code else [])
+
+
+SINFO = "#!/bin/sh\ncat {folder}/nodes {folder}/own\n"
+SCONTROL = """#!/bin/sh
+for argument; do case $argument in
+  Reason=*) printf 'n1|drained|2026-01-02T00:00:00|%s\\n' "${{argument#Reason=}}" >{folder}/own ;;
+  State=RESUME) echo 'n1|idle|Unknown|none' >{folder}/own ;;
+esac; done
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "fault", "state"),
+    [
+        (0, "LEAST_KIB=999999999999", "drained"),
+        (1, "LEAST_KIB=999999999999", "idle"),
+        (1, "SCRATCH=/nosuch; faults='scratch-unsafe x'", "drained"),
+    ],
+)
+def test_prologs_drain_no_more_hosts_than_the_share(hooks, others, fault, state):
+    """One user's jobs could make the prologs of all hosts fail, by full disks; without scratch no job could start."""
+    rows = [
+        f"n{number}|drained|2026-01-01T00:00:00|wright: x [0123abcd]\n" for number in range(2, 2 + others)
+    ]
+    hooks.say("nodes", "".join(rows) + "".join(f"m{number}|idle|Unknown|none\n" for number in range(8)))
+    hooks.say("own", "n1|drained|2026-01-01T00:00:01|Prolog error\n")
+    (hooks.folder / "slurm").mkdir()
+    for name, text in (("sinfo", SINFO), ("scontrol", SCONTROL)):
+        hooks.say(f"slurm/{name}", text.format(folder=hooks.folder))
+        (hooks.folder / "slurm" / name).chmod(0o755)
+    (hooks.folder / "state").mkdir()
+    hooks.say("state/refused", "disk-full\n")
+    hooks.more(f"PATH={hooks.folder}/slurm:$PATH\n{fault}\n")
+    done = hooks.run("health", SLURMD_NODENAME="n1")
+    now = (hooks.folder / "own").read_text()
+
+    assert now.startswith(f"n1|{state}|"), done.stderr
+    assert "Prolog error" not in now
+    assert (hooks.folder / "state" / "beyond").exists() == (state == "idle")
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in DATA.glob("*.csv")))

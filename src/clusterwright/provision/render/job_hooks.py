@@ -12,7 +12,18 @@ from clusterwright.provision.render.caches import local_folder
 
 FOLDER = "/etc/slurm/clusterwright"
 PROGRAMS = ("prolog", "epilog", "health", "unkillable", "task_prolog", "isolate")
-_SHARED = ("common", "probes", "gpus", "counters", "isolation", "leftovers", "share", "xids", "xids.awk")
+_SHARED = (
+    "common",
+    "probes",
+    "gpus",
+    "counters",
+    "isolation",
+    "leftovers",
+    "share",
+    "space",
+    "xids",
+    "xids.awk",
+)
 _TEXTS = Path(__file__).with_name("hooks")
 _LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # as the kernel calls it
 _PROBE_S = 1  # ours: what a prolog waits for one probe at most; a job should not notice it
