@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -89,6 +91,17 @@ class SpecError(WrightError, ValueError):
 
     def __init__(self, *findings: Finding) -> None:
         super().__init__(*findings, exit_code=EXIT_USAGE)
+
+
+def unreadable_fix(error: Exception, path: object, otherwise: str) -> str:
+    """Return the fix for a file that cannot be read: that of its permissions or its kind, else `otherwise`."""
+    quoted = shlex.quote(str(path))
+    number = getattr(error, "errno", None)
+    if number in (errno.EACCES, errno.EPERM):
+        return _("ask its owner for read permission: `namei -l {path}` shows owner and mode", path=quoted)
+    if number == errno.EISDIR:
+        return _("it is a folder: name a file, such as one that `ls {path}` shows", path=quoted)
+    return otherwise
 
 
 def did_you_mean(name: str, names: Iterable[str], cutoff: float) -> str:

@@ -52,7 +52,12 @@ def test_the_findings_as_json(old, capsys):
             "name one of slurm.conf",
         ),
         ("site.yaml", "25.11", "site.yaml has none of the names of Slurm's files", "wright validate "),
-        ("slurm.conf", "24.08", "`24.08` is not a release of Slurm that is known here", "did you mean `2"),
+        (
+            "slurm.conf",
+            "24.08",
+            "`24.08` is not a release of Slurm that is known here",
+            "choose one of 19.05, 20.02",
+        ),
         (
             "slurm.conf",
             "9.99",

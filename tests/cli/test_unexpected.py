@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from json import loads
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,40 @@ def test_a_full_disk_behind_stdout_has_an_error_of_its_own():
     assert done.stderr.startswith("error[disk-full]: standard output: No space left on device\n")
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["validate", "no.yaml", "--json"], ["status", "no", "--json"]]
+)
+def test_help_and_errors_on_a_full_disk_too(arguments, tmp_path):
+    """They are written at the end of the command, not of the interpreter."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [WRIGHT, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[disk-full]: standard output: No space left on device\n")
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gbk"])
+def test_a_terminal_without_unicode_gets_all_output(encoding, tmp_path):
+    """Signs that its encoding lacks have others in their place; in JSON, codes that mean them."""
+    env = dict(os.environ, PYTHONIOENCODING=encoding, CLUSTERWRIGHT_CLUSTER="", LC_ALL="C.UTF-8")
+    log = tmp_path / "\u00e9\u4e2d\U0001f642.out"
+    log.write_text("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB \u00e9\u4e2d\U0001f642\n")
+    text, json = (
+        subprocess.run(
+            [WRIGHT, "why", log.name, *option], env=env, cwd=tmp_path, capture_output=True, check=False
+        )
+        for option in ([], ["--json"])
+    )
+
+    assert (text.returncode, text.stderr, json.returncode, json.stderr) == (0, b"", 0, b"")
+    sign = "┃" if encoding == "gbk" else "|"
+    assert f".out:1 {sign} RuntimeError: CUDA out of memory." in text.stdout.decode(encoding)
+    assert loads(json.stdout.decode(encoding))["diagnoses"][0]["evidence"][0]["source"] == log.name
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to mount a small tmpfs")

@@ -33,6 +33,7 @@ def run(tmp_path):
         ("checkpoints list gpt-20261127", "no-run", RUN),
         ("checkpoints verify gpt-20261127", "no-run", RUN),
         (f"check --hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
+        (f"check --hosts gpu-node[1-9] {CLUSTER}", "no-such-host", "choose from"),
         (f"bench network --hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
         (f"tune network --hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
         (f"state recover --hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
@@ -73,6 +74,15 @@ def test_it_is_json_where_the_answer_is(command, run, line):
     document = json.loads(done.stdout)
     assert (done.returncode, document["exit_code"]) == (2, 2)
     assert document["errors"][0]["code"] in ("no-run", "no-such-host")
+
+
+def test_a_misspelled_host_is_not_only_a_controller_that_is_unreachable(command):
+    """The name could be a run, which only the controller knows; the file knows its hosts."""
+    done = command("why", "gpu-1", "--cluster", EXAMPLE.parents[1] / "university" / "cluster.yaml")
+
+    assert done.returncode == 1
+    assert "error[unreachable]: the cluster file has no host `gpu-1`, and for runs: " in done.stderr
+    assert "fix: did you mean `gpu1`? " in done.stderr
 
 
 def test_an_unknown_gpu_of_a_cluster_file_is_a_note(command, tmp_path):

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from clusterwright.cli import app
-from clusterwright.errors import WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import in_language
 
 OOM = (
@@ -162,6 +163,36 @@ def test_a_binary_file_is_named(why, capsys, tmp_path):
 
     with pytest.raises(WrightError, match="file-unreadable"):
         why(path)
+
+
+def test_an_empty_log_is_no_healthy_log(why, tmp_path):
+    """Also a folder of such logs; one log with lines is enough."""
+    for name in ("0.out", "0.err"):
+        (tmp_path / name).write_bytes(b"")
+    for path in (tmp_path, tmp_path / "0.out"):
+        with pytest.raises(WrightError, match=r"no line is in it") as caught:
+            why(path)
+        assert caught.value.exit_code == EXIT_USAGE
+    (tmp_path / "0.out").write_text("step 1 loss 2.3\n")
+
+    assert why(tmp_path) == (0, "These logs show no failure.\n")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become a user without the permission")
+def test_a_log_without_permission_is_named_by_its_own_path(why, capsys, tmp_path, monkeypatch):
+    """Not by the descriptor behind which it was opened."""
+    Path(tmp_path, "l.out").write_text("step 1 loss 2.3\n")
+    Path(tmp_path, "l.out").chmod(0)
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    os.seteuid(12345)
+    try:
+        with pytest.raises(WrightError, match="file-unreadable"):
+            why("l.out")
+    finally:
+        os.seteuid(0)
+
+    assert capsys.readouterr().err == "cannot read l.out: Permission denied\n"
 
 
 def test_a_name_of_a_log_file_is_no_job(why):

@@ -27,7 +27,7 @@ def test_somebody_elses_folder_is_refused(tmp_path):
     """And stays as it is."""
     (tmp_path / "mine.txt").write_text("mine")
 
-    with pytest.raises(WrightError, match="contains files that `wright render` did not write"):
+    with pytest.raises(WrightError, match="contains files that Clusterwright did not write"):
         write_tree(tmp_path, {"a": {"/etc/x": "1\n"}})
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 

@@ -14,7 +14,7 @@ from clusterwright.catalog.gpus import gpu
 from clusterwright.catalog.records import Architecture, Deal, Gpu, Price
 from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.user_catalog_keys import PRICE_KEYS, TABLES, Key, Table
-from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name, unreadable_fix
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError
 
@@ -51,7 +51,8 @@ def load(path: Path) -> UserCatalog:
         written = _read(path)
         tables = tomllib.loads(written)
     except OSError as error:
-        fix = _("name a file of your own hardware, in TOML, with --catalog FILE")
+        otherwise = _("name a file of your own hardware, in TOML, with --catalog FILE")
+        fix = unreadable_fix(error, path, otherwise)
         message = f"{path}: {error.strerror or error}"
         raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
     except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.progress import Listener, ProgressEvent, ignore, reporting
 from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, ssh_problem
 from clusterwright.i18n import _
-from clusterwright.provision.change.hosts import no_host
+from clusterwright.provision.change.hosts import require_hosts
 
 GRACE_S = 10.0  # ours: for the connection and for the reader to end after its own deadline
 
@@ -74,12 +74,11 @@ def run(
 
 
 def _chosen(cluster: Cluster, hosts: Iterable[str] | None) -> tuple[str, ...]:
-    host_names = [host.name for host in cluster.hosts()]
-    chosen = host_names if hosts is None else list(hosts)
-    for name in chosen:
-        if name not in host_names:
-            raise no_host(cluster, name)
-    return tuple(chosen)
+    if hosts is None:
+        return tuple(host.name for host in cluster.hosts())
+    chosen = tuple(hosts)
+    require_hosts(cluster, chosen)
+    return chosen
 
 
 def needed(checks: Iterable[Check], spec: HostSpec, *, second: bool) -> tuple[Fact[Any], ...]:

@@ -13,6 +13,7 @@ import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from clusterwright.cli._encoding import accept_all_characters
 from clusterwright.cli._global_options import OPTIONS, apply_global_options, help_last, is_json_requested
 from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
 from clusterwright.i18n import N_, _, current_language, language_of, set_language
@@ -99,29 +100,21 @@ def main() -> None:
     # No plugin of another package may change how the files are parsed; skipping the search for plugins saves 20 ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     _open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        accept_all_characters(unfiltered(stream))
     # Everything that a command prints may contain text of other users.
     sys.stdout, sys.stderr = CleanStream(unfiltered(sys.stdout)), CleanStream(unfiltered(sys.stderr))
     set_language(language_of(os.environ))
     if sys.argv[1:2] == [COMPLETE]:
         _complete()
     try:
-        arguments = help_last(apply_global_options(sys.argv[1:]))
-        if arguments in ([], ["-h"], ["--help"], ["help"]):
-            sys.stdout.write(_wrap(_overview(), sys.stdout))
-            return
-        outcome = app()(arguments, result_action="return_value", exit_on_error=False, print_error=False)
-        if {"--help", "-h"} & set(takewhile(lambda argument: argument != "--", arguments)):
-            from clusterwright.cli._examples import help_text
-
-            sys.stdout.write(_wrap(help_text(arguments), sys.stdout))
-        sys.stdout.flush()
+        outcome = _run(sys.argv[1:])
+        sys.stdout.flush()  # here and not at the interpreter's exit, so that a full disk has its error
     except KeyboardInterrupt:
         raise SystemExit(EXIT_INTERRUPTED) from None
     except BrokenPipeError:  # `wright ... | head` has read enough
         _discard_output()
         raise SystemExit(EXIT_BROKEN_PIPE) from None
-    except WrightError as error:
-        raise SystemExit(_report(error)) from None
     except Exception as error:
         from clusterwright.cli._unexpected import explain, shows_traceback
 
@@ -134,6 +127,23 @@ def main() -> None:
             raise SystemExit(explained.exit_code) from None
         raise SystemExit(_report(explained)) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
+
+
+def _run(options: list[str]) -> Any:
+    """Run a command line, or print help; return what the command returns, or the exit code of its error."""
+    try:
+        arguments = help_last(apply_global_options(options))
+        if arguments in ([], ["-h"], ["--help"], ["help"]):
+            sys.stdout.write(_wrap(_overview(), sys.stdout))
+            return 0
+        outcome = app()(arguments, result_action="return_value", exit_on_error=False, print_error=False)
+        if {"--help", "-h"} & set(takewhile(lambda argument: argument != "--", arguments)):
+            from clusterwright.cli._examples import help_text
+
+            sys.stdout.write(_wrap(help_text(arguments), sys.stdout))
+    except WrightError as error:
+        return _report(error)
+    return outcome
 
 
 def _open_closed_streams() -> None:

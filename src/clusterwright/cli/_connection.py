@@ -6,8 +6,10 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,7 @@ _LOGIN = re.compile(
     r"ssh:/{1,2}(?:([^/@]+)@)?([^/@]+)/?"
 )  # or the one of a login host; pathlib makes one slash of two
 _HOST_NAME = re.compile(r"(?:[\w.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*")
+_MOST_FILES, _LONGEST_FILE = 20, 2**18  # of the current folder, among which a cluster file is searched; bytes
 LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out names another folder
 
 
@@ -228,20 +231,36 @@ def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool, otherwi
 
     paths = ", ".join(map(str, candidates))
     is_set = os.environ.get(VARIABLE)
+    option = cluster_option(_named_otherwise() or Path("cluster.yaml"))
     paths = paths if is_set else _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
     if accepts_login:
         paths = paths if is_set else _("{paths} and Slurm on this machine", paths=paths)
         fix = _(
-            "pass --cluster cluster.yaml, or --cluster ssh://HOST with a login host of any Slurm cluster;"
+            "pass {option}, or --cluster ssh://HOST with a login host of any Slurm cluster;"
             " or export {variable}=/path/to/cluster.yaml",
+            option=option,
             variable=VARIABLE,
         )
     else:
-        fix = _("pass --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml", variable=VARIABLE)
+        fix = _("pass {option}, or export {variable}=/path/to/cluster.yaml", option=option, variable=VARIABLE)
     fix += f"; {otherwise}" if otherwise else ""
     return WrightError.from_code(
         "no-cluster-file", _("no cluster file found; tried {paths}", paths=paths), fix, exit_code=EXIT_USAGE
     )
+
+
+def _named_otherwise() -> Path | None:
+    """Return the only cluster file of another name in the current folder, by its keys; None if there is not one."""
+    from clusterwright.config.load import has_cluster_keys, source_of
+    from clusterwright.errors import WrightError
+
+    files = []
+    for path in sorted(islice(Path().glob("*.y*ml"), _MOST_FILES)):
+        with suppress(WrightError):
+            is_short = path.is_file() and path.stat().st_size < _LONGEST_FILE
+            if is_short and has_cluster_keys(source_of(path).values):
+                files.append(path)
+    return files[0] if len(files) == 1 else None
 
 
 def _refuse_host_name(named: Path) -> None:

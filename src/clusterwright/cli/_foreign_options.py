@@ -50,7 +50,19 @@ _GLOBAL_EQUIVALENTS = {
     "--lang": "--language --locale",
 }
 # What has no option here, by command; what it is instead.
+_ALL_HOSTS = N_(
+    "leave out {option}: all hosts are compared and only those that differ change; --batch 1 changes one at a time"
+)
+_ALL_JOBS = N_(
+    "leave out {option}: all jobs are listed, with their users and states; --json for your own filter"
+)
+_HOSTS = "--limit -l --hosts --host -H -w --nodelist --node --only"
 _INSTEAD = {
+    "apply": {_HOSTS: _ALL_HOSTS},
+    "rollback": {_HOSTS: _ALL_HOSTS},
+    "jobs": {
+        "-u --user --users --me --mine -a --all -A --account -t --state --states -p --partition -j": _ALL_JOBS
+    },
     "adopt": {
         "--host -H --login --server --controller --head --address": N_(
             "write --control in place of {option}"

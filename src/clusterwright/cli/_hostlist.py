@@ -34,10 +34,8 @@ def hosts_of(cluster: Cluster, hostlist: str) -> tuple[str, ...] | None:
     Raises:
         WrightError: the text is not a hostlist, or the cluster has no such host.
     """
-    from clusterwright.provision.change.hosts import no_host
+    from clusterwright.provision.change.hosts import require_hosts
 
-    chosen, names = expanded(hostlist), {host.name for host in cluster.hosts()}
-    for name in chosen or ():
-        if name not in names:
-            raise no_host(cluster, name)
+    chosen = expanded(hostlist)
+    require_hosts(cluster, chosen or ())
     return chosen

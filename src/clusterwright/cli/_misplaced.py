@@ -78,15 +78,29 @@ def options_last(app: App, command: str, tokens: Sequence[str]) -> str:
 def option_of(unexpected: Sequence[str], arguments: Iterable[Argument]) -> str:
     """Return the option that unexpected arguments mean, with its value; empty if there is none.
 
-    The first one is a choice of the option (`lab` of --template) or its name (`slurm 26.05` of --slurm).
+    The first one is a choice of the option (`lab` of --template), its name (`slurm 26.05` of --slurm), or one of the
+    catalog's models or GPUs.
     """
     options = [argument for argument in arguments if argument.name.startswith("--")]
     name = unexpected[0].strip("-").lower().replace("_", "-")
     for option in options:
         if f"--{name}" in option.names:
             return option.name if option.is_flag() else _with_value(option, unexpected[1:2])
-    matches = [option for option in options if name in choices_of(option.hint)]
+    matches = [
+        option for option in options if name in (*choices_of(option.hint), *_catalog_names(option, name))
+    ]
     return f"{matches[0].name} {name}" if len(matches) == 1 else ""
+
+
+def _catalog_names(option: Argument, name: str) -> tuple[str, ...]:
+    """Return the name if it is, or begins, one of the catalog of models or GPUs that the option takes."""
+    from clusterwright.catalog.gpus import gpus
+    from clusterwright.catalog.models import architectures
+    from clusterwright.cli._live_names import GPUS, MODELS
+
+    catalogs = {GPUS.completer: gpus, MODELS.completer: architectures}
+    catalog = catalogs.get(option.parameter.completer)
+    return (name,) if catalog and name and any(known.startswith(name) for known in catalog()) else ()
 
 
 def _with_value(argument: Argument, value: Sequence[str]) -> str:

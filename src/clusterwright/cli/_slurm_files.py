@@ -14,7 +14,7 @@ from clusterwright.config.slurm_keys import RELEASES, key_spans
 from clusterwright.config.slurm_rules import KINDS, Setting, SlurmConf, Source
 from clusterwright.config.slurm_rules.rules.hooks import ON_CONTROLLERS, ON_NODES, programs
 from clusterwright.config.slurm_rules.rules.network import controller_address, controller_name
-from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.slurm.conf_files import conf_lines
 
@@ -28,10 +28,10 @@ def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tupl
     Raises:
         WrightError: `lint-unknown`, for a file or a release without a table of keys; `file-unreadable`.
     """
+    paths = [path for file in files for path in _of_slurm(file)]
     if version not in RELEASES:
         message = _("`{version}` is not a release of Slurm that is known here", version=version)
-        raise _refusal(message, unknown_name_fix(version, RELEASES))
-    paths = [path for file in files for path in _of_slurm(file)]
+        raise _refusal(message, _("choose one of {choices}", choices=", ".join(RELEASES)))
     return tuple(_source(path, path.name, root, _DEEPEST) for path in paths)
 
 

@@ -171,7 +171,7 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
         removed_hosts,
     )
 
-    old_file, new_file = _read_file(old), _read_file(new)
+    old_file, new_file = _read_file(old), _read_file(new, other_than=old)
     changes = diff_fields(old_file, new_file)
     coming = fold(new_hosts(old_file.cluster, new_file.cluster))
     going = fold(removed_hosts(old_file.cluster, new_file.cluster))
@@ -206,11 +206,11 @@ def field_line(change: FieldChange) -> str:
     return f"{change.path}: {sides}  [{change.cost}] {change.reason}"
 
 
-def _read_file(path: Path) -> ClusterFile:
+def _read_file(path: Path, *, other_than: Path | None = None) -> ClusterFile:
     from clusterwright.config.load import source_of
     from clusterwright.provision.change.fields import ClusterFile
 
-    source = source_of(path)
+    source = source_of(path, other_than=other_than)
     try:
         return ClusterFile.from_source(source)
     except WrightError:

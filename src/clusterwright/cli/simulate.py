@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 from cyclopts import Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
@@ -202,7 +202,8 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
             yield from file
     except OSError as error:
-        _refuse("file-unreadable", f"{path}: {error.strerror}", _("pass a readable file"))
+        fix = unreadable_fix(error, path, _("pass a readable file"))
+        _refuse("file-unreadable", f"{path}: {error.strerror}", fix)
 
 
 def _refuse(code: str, message: str, fix: str) -> NoReturn:

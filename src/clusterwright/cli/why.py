@@ -20,7 +20,7 @@ from clusterwright.cli._show import show_error, show_text
 from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.diagnose.outputs.value import parse_slurm_size
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
-from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, closest_name
 from clusterwright.i18n import _, current_language
 from clusterwright.onhost.lib.clean_text import unfiltered
 from clusterwright.units import QuantityError, parse_size
@@ -161,13 +161,28 @@ def _why_cluster(targets: Sequence[str], *, everything: bool, as_json: bool, clu
 
 
 def _explain_name(cluster: Cluster, remote: Remote, name: str, *, everything: bool, as_json: bool) -> int:
-    if not _JOB.fullmatch(name) and name in {host.name for host in cluster.hosts()}:
-        diagnoses = host(name, cluster, remote)
-    elif waiting := pending_reasons(_job(name), cluster, remote):
-        return _show_waiting(waiting, _job(name), as_json=as_json)
-    else:
+    hosts = [host.name for host in cluster.hosts()]
+    if not _JOB.fullmatch(name) and name in hosts:
+        return answer(host(name, cluster, remote), everything=everything, as_json=as_json)
+    try:
+        if waiting := pending_reasons(_job(name), cluster, remote):
+            return _show_waiting(waiting, _job(name), as_json=as_json)
         diagnoses = ended_job(_job(name), cluster, remote, warn=show_error)
+    except WrightError as error:
+        if error.code == "unreachable" and (guess := closest_name(name, hosts)):
+            raise _misspelled_host(name, guess, error) from error
+        raise
     return answer(diagnoses, everything=everything, as_json=as_json)
+
+
+def _misspelled_host(name: str, guess: str, error: WrightError) -> WrightError:
+    """Return the error of a name that is like a host's, and that may be a run which cannot be looked up now."""
+    finding = error.findings[0]
+    message = _(
+        "the cluster file has no host `{name}`, and for runs: {error}", name=name, error=finding.message
+    )
+    fix = _("did you mean `{suggestion}`?", suggestion=guess)
+    return WrightError.from_code(finding.code, message, f"{fix} {finding.fix}", exit_code=error.exit_code)
 
 
 def _job(name: str) -> str:

@@ -19,7 +19,7 @@ from clusterwright.config.reader import read
 from clusterwright.config.rules import clashes
 from clusterwright.config.schema import Kind
 from clusterwright.config.source import Loc, Source, dotted
-from clusterwright.errors import Finding, Location, SpecError, closest_name
+from clusterwright.errors import Finding, Location, SpecError, closest_name, unreadable_fix
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:  # each file's models are imported when one is read (start-up time)
@@ -65,13 +65,13 @@ def load_both(job: Path, cluster: Path) -> tuple[Job, Cluster]:
     return job_spec, cluster_spec
 
 
-def source_of(path: str | Path) -> Source:
-    """Parse a file into its values and their places.
+def source_of(path: str | Path, *, other_than: Path | None = None) -> Source:
+    """Parse a file into its values and their places; `other_than`: a file that its error does not propose instead.
 
     Raises:
         SpecError: the file cannot be read.
     """
-    return read(_spec_bytes(Path(path)), str(path))
+    return read(_spec_bytes(Path(path), other_than), str(path))
 
 
 def require_readable(path: Path) -> None:
@@ -83,19 +83,25 @@ def require_readable(path: Path) -> None:
     _spec_bytes(path)
 
 
-def _spec_bytes(path: Path) -> bytes:
-    fix = _("pass the path of a readable file; `wright init` writes one to start from")
-    return _bytes_of(path, _similar_file(path) or fix)
+def _spec_bytes(path: Path, other_than: Path | None = None) -> bytes:
+    fix = _(
+        "pass the path of a file that exists; to start from: `wright init` writes a cluster file,"
+        " `wright guide` a job file too"
+    )
+    return _bytes_of(path, _similar_file(path, other_than) or fix)
 
 
-def _similar_file(path: Path) -> str:
+def _similar_file(path: Path, other_than: Path | None) -> str:
     """Return the fix for a path that does not exist: the YAML or JSON file of its folder with the closest name."""
     if os.path.lexists(path) or not path.parent.is_dir():
         return ""
     with suppress(OSError):
         names = [entry.name for entry in islice(path.parent.iterdir(), _MOST_ENTRIES)]
         names = sorted(name for name in names if name.endswith((".yaml", ".yml", ".json")))
-        if closest := closest_name(path.name, [name for name in names if not name.endswith(".schema.json")]):
+        names = [
+            name for name in names if not name.endswith(".schema.json") and path.parent / name != other_than
+        ]
+        if closest := closest_name(path.name, names):
             return _("did you mean {file}?", file=shlex.quote(str(path.parent / closest)))
     return ""
 
@@ -114,6 +120,7 @@ def _bytes_of(path: Path, fix: str) -> bytes:
         with path.open("rb") as file:
             return file.read(_MOST_BYTES)  # a device may never end
     except OSError as error:
+        fix = unreadable_fix(error, path, fix)
         finding = Finding("file-unreadable", f"{error.strerror}: {path}", fix, (Location(str(path)),))
         raise SpecError(finding) from error
 
@@ -121,12 +128,13 @@ def _bytes_of(path: Path, fix: str) -> bytes:
 def kind_of(source: Source) -> Kind:
     """Detect from its keys whether a file is a cluster or a job file."""
     values = source.values
-    if _has_cluster_keys(values):
+    if has_cluster_keys(values):
         return "cluster"
     return "job" if _has_job_keys(values) or isinstance(values.get("time"), str) else "cluster"
 
 
-def _has_cluster_keys(values: Mapping[str, Any]) -> bool:
+def has_cluster_keys(values: Mapping[str, Any]) -> bool:
+    """Return True for values that only a cluster file has."""
     return isinstance(values.get("nodes"), dict) or any(key in values for key in _OF_A_CLUSTER)
 
 
@@ -140,7 +148,7 @@ def require_kind(source: Source, kind: Kind) -> None:
     Raises:
         SpecError: the file is of the other kind; a file with keys of both is checked like any other.
     """
-    has_cluster = _has_cluster_keys(source.values)
+    has_cluster = has_cluster_keys(source.values)
     if has_cluster in (_has_job_keys(source.values), kind == "cluster"):
         return
     file = source.file

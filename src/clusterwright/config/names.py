@@ -167,7 +167,9 @@ def _hostlist(value: str) -> str:
     return value
 
 
-def _version(value: Any) -> str:
+def _version(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value  # no version at all: pydantic reports its type
     if not isinstance(value, str):
         message = _("version {value} is read as a number, which would make 25.10 25.1", value=value)
         raise refuse("version-not-quoted", message, _('write it in quotes: "{value}"', value=value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv4Network
+from itertools import takewhile
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -126,6 +127,12 @@ def free_address(values: Mapping[str, Any], group: str, network: str) -> str:
         free = subnet.network_address + _FIRST_HOST
         for name in groups:
             free = max(free, _next_address(_section(groups, name), network) or free)
+        earlier = takewhile(lambda name: name != group, groups)  # their own fix proposes the addresses before
+        free += sum(
+            _host_count(_section(groups, name))
+            for name in earlier
+            if "addresses" not in _section(groups, name)
+        )
         last = free + _host_count(_section(groups, group)) - 1
     except ValueError:
         return ""

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from clusterwright.config.fields import written
 from clusterwright.config.networks import free_address
 from clusterwright.config.schema import Kind, Schema, find_schema, has_part, properties, schema_of, variants
+from clusterwright.config.slurm_keys import RELEASES
 from clusterwright.config.source import Loc, Source, dotted, printable
 from clusterwright.errors import Finding, closest_name
 from clusterwright.i18n import N_, _, _n
@@ -134,6 +135,12 @@ class _Converter:
             written = self._source.location(loc).value
             message = _("version {written} is read as a number, which would make 25.10 25.1", written=written)
             fix = _('write it in quotes: "{written}"', written=written)
+        if code == "bad-name" and loc == ("software", "slurm"):
+            fix = _(
+                'write one of the releases in quotes, such as "{newest}": {releases}',
+                newest=RELEASES[-1],
+                releases=", ".join(RELEASES),
+            )
         if code == "bad-address" and loc[::2] == ("nodes", "addresses"):
             free = free_address(self._source.values, str(loc[1]), str(loc[3]))
             fix = _("write it as {address}", address=free) if free else fix
@@ -169,11 +176,20 @@ class _Converter:
             fix = _("add `kind:`, one of {kinds}", kinds=", ".join(self._kinds(section)))
         else:
             node = self._schema_for(loc)
-            example = written(node["examples"][0]) if node.get("examples") else "..."
+            example = self._addresses(section) if name == "addresses" else ""
+            example = example or (written(node["examples"][0]) if node.get("examples") else "...")
             meaning = _lower_first(_(node.get("description", "")).rstrip(".。"))
             fix = _("add `{name}: {example}` ({meaning})", name=name, example=example, meaning=meaning)
         message = _("{section} has no `{name}`", section=self._label(section), name=name)
         return self._finding("missing-key", message, fix, loc, key=True)
+
+    def _addresses(self, group: Loc) -> str:
+        """Return addresses of a node group in each network of the file that no host uses; empty if there is none."""
+        networks = self._source.values.get("networks")
+        if group[:1] != ("nodes",) or not isinstance(networks, dict):
+            return ""
+        free = {name: free_address(self._source.values, str(group[-1]), str(name)) for name in networks}
+        return written({name: address for name, address in free.items() if address})
 
     def _kinds(self, section: Loc) -> list[str]:
         variant_schemas = variants(self._schema_for(section), self._schema)

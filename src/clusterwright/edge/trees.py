@@ -85,7 +85,7 @@ def _replaced(folder: Path) -> Iterator[Path]:
     if any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise WrightError.from_code(
             "render-folder",
-            _("{folder} contains files that `wright render` did not write", folder=folder),
+            _("{folder} contains files that Clusterwright did not write", folder=folder),
             _("use a new folder, or empty this one"),
             exit_code=EXIT_USAGE,
         )

@@ -43,10 +43,21 @@ def test_each_form_of_a_line_is_read(line, expected):
 )
 def test_a_line_that_is_no_host_is_named(line):
     """Its number and its text; nothing of it ever reaches ssh."""
-    with pytest.raises(WrightError, match="hosts, line 2: ") as raised:
+    with pytest.raises(WrightError, match=r"  hosts:2:1\n    2 \| ") as raised:
         parse_hostfile(f"n1\n{line}\n", "hosts")
 
     assert (raised.value.code, line in str(raised.value)) == ("hostfile-line", True)
+
+
+def test_all_lines_that_are_no_host_are_named_at_once():
+    """Each with its place."""
+    with pytest.raises(WrightError) as raised:
+        parse_hostfile("n1 slots=eight\nn2\n  n3:\n", "hosts")
+
+    assert [(place.line, place.column) for finding in raised.value.findings for place in finding.places] == [
+        (1, 1),
+        (3, 3),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "# nobody\n", "n[1-65]"])

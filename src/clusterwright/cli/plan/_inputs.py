@@ -245,12 +245,13 @@ def read_rate(text: str | None) -> int | None:
 
 def read_table(path: Path, out: Path | None = None) -> bytes:
     """Read a table; refuse an output file that is the table itself."""
-    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
 
     try:
         data = path.read_bytes()
     except OSError as error:
-        message, fix = f"{error.strerror}: {path}", _("pass the path of a readable file")
+        message = f"{error.strerror}: {path}"
+        fix = unreadable_fix(error, path, _("pass the path of a readable file"))
         raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
     if fix := _binary_fix(data, path):
         message = _("{file} is not a text file", file=path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.i18n import N_, _, _n
 from clusterwright.units import (
     QuantityError,
@@ -132,9 +132,7 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan.storage import Workload, best_level, demand, object_options, options, staging
 
-    if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:
-        message = _("--gpus, --gpus-per-node and --epochs must be positive")
-        raise WrightError.from_code("storage-size", message, _("pass at least 1"), exit_code=EXIT_USAGE)
+    _require_positive({"--gpus": on.gpus, "--gpus-per-node": on.gpus_per_node, "--epochs": data.epochs})
     user_catalog = load_user_catalog(on.catalog)
     model = _model(checkpoint_options, user_catalog)
     size = _read(parse_size, data.dataset, "--dataset")
@@ -196,6 +194,25 @@ def _model(checkpoint_options: CheckpointOptions, user_catalog: UserCatalog | No
     from clusterwright.catalog.hf import model_of
 
     return model_of(checkpoint_options.model, user_catalog)
+
+
+def _require_positive(numbers: Mapping[str, float]) -> None:
+    findings = [
+        Finding(
+            "storage-size",
+            _(
+                "{option} is {value}, but must be more than {limit}",
+                option=option,
+                value=f"{value:g}",
+                limit=0,
+            ),
+            _("write {option} {limit}", option=option, limit=1),
+        )
+        for option, value in numbers.items()
+        if not value > 0
+    ]
+    if findings:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
 
 
 def _parameters(checkpoint_options: CheckpointOptions, model: Architecture | None) -> float:

@@ -57,8 +57,23 @@ def find_sources(arguments: Sequence[str]) -> list[LogSource]:
             _("name the log files, or a folder of log files"),
             exit_code=EXIT_USAGE,
         )
+    if not streams and all(map(_is_empty, files)):
+        raise WrightError.from_code(
+            "file-unreadable",
+            _("{paths}: no line is in it, so there is no diagnosis", paths=", ".join(arguments)),
+            _("name a log with lines, or the job itself, as its id or the name of its run"),
+            exit_code=EXIT_USAGE,
+        )
     ordered = sorted(dict.fromkeys(files), key=_order)
     return [*streams, *(_source(path, number) for number, path in enumerate(ordered))]
+
+
+def _is_empty(path: Path) -> bool:
+    """Return True for a regular file without a byte; files of /proc have the size 0 and lines."""
+    try:
+        return path.is_file() and not path.stat().st_size and not path.read_bytes()[:1]
+    except OSError:
+        return False
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -256,7 +256,8 @@ class _LogReader:
             ValueError,
         ) as error:  # a truncated compressed file is read as far as possible
             if not self._tail:
-                return Observations(unread=((self._source.name, str(error)),))
+                reason = getattr(error, "strerror", None) or str(error)  # without the descriptor's path
+                return Observations(unread=((self._source.name, reason),))
         except OverBudgetError:
             return self._truncated()
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clusterwright.config.names import expand_valid
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, unreadable_fix
 from clusterwright.i18n import _
 
 MOST_HOSTS = 64
@@ -54,10 +54,11 @@ def read_hostfile(file: Path) -> tuple[SlotHost, ...]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        otherwise = _("name a file with one host a line: --hostfile FILE")
         raise WrightError.from_code(
             "file-unreadable",
             _("cannot read {file}: {error}", file=file, error=getattr(error, "strerror", None) or error),
-            _("name a file with one host a line: --hostfile FILE"),
+            unreadable_fix(error, file, otherwise),
             exit_code=EXIT_USAGE,
         ) from error
     return parse_hostfile(text, str(file))
@@ -70,28 +71,29 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
     slots together, as in the node files of schedulers.
 
     Raises:
-        WrightError: with the line that is none of these; there is no host, or more than 64.
+        WrightError: with all lines that are none of these; there is no host, or more than 64.
     """
     hosts: list[SlotHost] = []
+    invalid: list[Finding] = []
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.partition("#")[0].split()
         if fields:
             parsed = _hosts_of(fields)
             if parsed is None:
-                raise _invalid(
-                    _("{file}, line {line}: `{text}` is no host", file=name, line=number, text=line.strip())
-                )
-            hosts += parsed
+                place = Location(name, number, len(line) - len(line.lstrip()) + 1, source=line)
+                invalid.append(_invalid(_("`{text}` is not a host", text=line.strip()), place))
+            hosts += parsed or ()
+    if invalid:
+        raise WrightError(*invalid, exit_code=EXIT_USAGE)
     merged = merge(hosts)
     if not merged or len(merged) > MOST_HOSTS:
-        raise _invalid(
-            _(
-                "{file} lists {count} hosts, 1 to {most} are possible",
-                file=name,
-                count=len(merged),
-                most=MOST_HOSTS,
-            )
+        message = _(
+            "{file} lists {count} hosts, 1 to {most} are possible",
+            file=name,
+            count=len(merged),
+            most=MOST_HOSTS,
         )
+        raise WrightError(_invalid(message), exit_code=EXIT_USAGE)
     return merged
 
 
@@ -125,6 +127,6 @@ def _hosts_of(fields: list[str]) -> list[SlotHost] | None:
     return [SlotHost(name, slots, match["user"]) for name in names] if is_valid else None
 
 
-def _invalid(message: str) -> WrightError:
+def _invalid(message: str, *places: Location) -> Finding:
     fix = _("write one host a line: `host`, `host slots=8`, `host:8` or `user@host`; # starts a comment")
-    return WrightError.from_code("hostfile-line", message, fix, exit_code=EXIT_USAGE)
+    return Finding("hostfile-line", message, fix, places)

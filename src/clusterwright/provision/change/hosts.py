@@ -10,7 +10,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import Hostlist, expand, fold
 from clusterwright.config.storage import Nfs
 from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 from clusterwright.provision.change.edit import drop, set_value
 from clusterwright.provision.change.fields import ClusterFile
 
@@ -63,23 +63,33 @@ def refuse_to_remove(cluster: Cluster, hosts: Iterable[str]) -> None:
     Raises:
         WrightError: a host is unknown, a control host, the host of slurmdbd, an NFS server, or reserved.
     """
-    for name in hosts:
-        hosts_by_name = {host.name: host for host in cluster.hosts()}
-        if name not in hosts_by_name:
-            raise no_host(cluster, name)
+    names = list(hosts)
+    require_hosts(cluster, names)
+    for name in names:
         if reason := _dependency(cluster, name):
             raise WrightError.from_code("host-needed", *reason, exit_code=EXIT_USAGE)
 
 
-def no_host(cluster: Cluster, name: str) -> WrightError:
-    """Return the error for a host that the cluster file does not have."""
-    names = [host.name for host in cluster.hosts()]
-    return WrightError.from_code(
-        "no-such-host",
-        _("cluster `{cluster}` has no host `{host}`", cluster=cluster.name, host=name),
-        unknown_name_fix(name, names, _("choose from {hosts}", hosts=fold(names))),
-        exit_code=EXIT_USAGE,
+def require_hosts(cluster: Cluster, names: Iterable[str]) -> None:
+    """Check that the cluster file has all of these hosts.
+
+    Raises:
+        WrightError: `no-such-host`, with all that it lacks.
+    """
+    host_names = [host.name for host in cluster.hosts()]
+    missing = [name for name in names if name not in set(host_names)]
+    if not missing:
+        return
+    values = {"cluster": cluster.name, "hosts": fold(missing)}
+    message = _n(
+        "cluster `{cluster}` has no host `{hosts}`",
+        "cluster `{cluster}` has no hosts `{hosts}`",
+        len(missing),
+        **values,
     )
+    fix = _("choose from {hosts}", hosts=fold(host_names))
+    fix = unknown_name_fix(missing[0], host_names, fix) if len(missing) == 1 else fix
+    raise WrightError.from_code("no-such-host", message, fix, exit_code=EXIT_USAGE)
 
 
 def _dependency(cluster: Cluster, name: str) -> tuple[str, str] | None:
