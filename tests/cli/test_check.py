@@ -52,6 +52,26 @@ def test_the_table_folds_hosts_and_hides_what_is_ok(found, capsys):
     ]
 
 
+def test_a_host_without_ssh_is_one_line(found, capsys):
+    """Not one for each check of it, unless --all asks for them; an unknown check of another host stays."""
+    lost = [
+        Verdict("n2", "ssh", Status.FAIL, "No route to host", "an SSH session"),
+        *(Verdict("n2", f"check{number}", Status.UNKNOWN, "no SSH connection") for number in range(70)),
+    ]
+    found([OK, *lost, UNKNOWN])
+    assert check(cluster=LAB.parents[1] / "university" / "cluster.yaml") == 5
+    short = capsys.readouterr()
+    check(cluster=LAB.parents[1] / "university" / "cluster.yaml", everything=True)
+
+    assert [line.split("\t")[:3] for line in short.out.splitlines()[1:]] == [
+        ["fail", "ssh", "n2"],
+        ["unknown", "kernel_equal", "n4"],
+    ]
+    assert "n2: all other checks are unknown without SSH; --all shows them" in short.err
+    assert "1 fail, 71 unknown" in short.err
+    assert "check69" in capsys.readouterr().out
+
+
 def test_all_shows_what_is_ok(found, capsys):
     """--all leaves nothing out."""
     found([OK])

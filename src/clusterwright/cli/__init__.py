@@ -41,8 +41,11 @@ COMPLETE = "__complete"  # the first argument of the completion scripts' calls (
 _ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 
 
-def app() -> App:
-    """Return the command tree; Cyclopts imports a command's module when the command is used."""
+def app(*, is_help: bool = False) -> App:
+    """Return the command tree; Cyclopts imports a command's module when the command is used.
+
+    `is_help`: for the help of a command, whose formatter takes a moment to import.
+    """
     from cyclopts import App, Parameter
 
     # plaintext: the other formats import a Markdown or reStructuredText parser for a few back-ticks.
@@ -52,9 +55,10 @@ def app() -> App:
         version=_version,
         version_flags=("--version", "-V"),
         help_format="plaintext",
-        default_parameter=Parameter(negative=(), validator=_check_numbers),  # no --no-json beside --json
+        # no --no-json beside --json
+        default_parameter=Parameter(negative=(), validator=_check_numbers, show_default=_default_text),
     )
-    if current_language() != "en":
+    if is_help or current_language() != "en":
         from clusterwright.cli._help import TranslatedHelp
 
         tree.help_formatter = TranslatedHelp()
@@ -76,6 +80,11 @@ def _check_numbers(_type: object, value: object) -> None:
         if isinstance(number, int | float) and not abs(number) <= MOST:
             option = f"--{name.replace('_', '-')}: " if name else ""
             raise ValueError(_("{option}must be a number of at most {max}", option=option, max=f"{MOST:.0e}"))
+
+
+def _default_text(value: object) -> str | None:
+    """Return the default of an option for its help; None where it means that the option is not set."""
+    return None if value is None or value is False or value in ("", ()) else str(value)
 
 
 def commands() -> list[tuple[str, str]]:
@@ -136,8 +145,11 @@ def _run(options: list[str]) -> Any:
         if arguments in ([], ["-h"], ["--help"], ["help"]):
             sys.stdout.write(_wrap(_overview(), sys.stdout))
             return 0
-        outcome = app()(arguments, result_action="return_value", exit_on_error=False, print_error=False)
-        if {"--help", "-h"} & set(takewhile(lambda argument: argument != "--", arguments)):
+        is_help = bool({"--help", "-h"} & set(takewhile(lambda argument: argument != "--", arguments)))
+        outcome = app(is_help=is_help)(
+            arguments, result_action="return_value", exit_on_error=False, print_error=False
+        )
+        if is_help:
             from clusterwright.cli._examples import help_text
 
             sys.stdout.write(_wrap(help_text(arguments), sys.stdout))

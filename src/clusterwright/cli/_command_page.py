@@ -36,6 +36,8 @@ ENVIRONMENT = {
     "NO_COLOR": "Print no colors, like `--no-color`.",
     "XDG_STATE_HOME": "Where keys and journals of clusters are stored; default: `~/.local/state`.",
 }
+# What `--help` omits: Cyclopts' pages do not apply the parameters of `app` to commands of a group.
+_NO_DEFAULT = re.compile(r' \*\[default: (?:False|""|\(\))\]\*')
 _PROGRAM = re.compile(
     r"(?<=[a-z]) -m [\w.]+(?= \[)"
 )  # of this page's own program, which Cyclopts adds to usage lines
@@ -85,7 +87,8 @@ def cli_page() -> str:
         codes=_rows((str(code), meaning) for code, meaning in EXIT_CODES.items()),
     )
     document = app().generate_docs(output_format="markdown", heading_level=1, max_heading_level=3)
-    details = _with_examples(_PROGRAM.sub("", document[document.index("\n## wright ") :]))
+    text = _NO_DEFAULT.sub("", _PROGRAM.sub("", document[document.index("\n## wright ") :]))
+    details = _with_examples(text)
     return head + "\n".join(line.rstrip() for line in details.splitlines()) + "\n"
 
 

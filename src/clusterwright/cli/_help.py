@@ -1,4 +1,4 @@
-"""`--help` in the current language: a command's docstring is translated paragraph by paragraph."""
+"""`--help` in the current language: a command's docstring paragraph by paragraph, each wrapped as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ TITLES = (N_("Usage:"), N_("Arguments"), N_("Parameters"), N_("Commands"))  # Cy
 
 
 class TranslatedHelp(DefaultFormatter):
-    """Cyclopts' help formatter with translated titles, descriptions and parameters."""
+    """Cyclopts' help formatter with translated titles, descriptions and parameters.
+
+    A paragraph is one line: those of a docstring are longer than 80 columns, and would break twice.
+    """
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         entries = [entry.copy(description=_inline(entry.description)) for entry in panel.entries]
@@ -24,6 +27,7 @@ class TranslatedHelp(DefaultFormatter):
         """Print the usage line."""
         text = usage.plain if isinstance(usage, Text) else str(usage)
         console.print(Text(f"{_('Usage:')} {text.removeprefix('Usage:').strip()}", style="bold"))
+        console.print()
 
     def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
         """Print what the command does."""

@@ -58,27 +58,34 @@ class NetworkOptions:
 NO_NETWORK = NetworkOptions()
 
 
+# Options of `bench`, `tune` and `check`.
+IdleHosts = Annotated[
+    str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: all idle hosts."), HOSTS
+]
+IdleNodes = Annotated[
+    int | None,
+    Parameter(
+        help="Number of idle hosts; default: all, or 2 on a cluster without a cluster file.",
+        validator=Number(gte=1),
+    ),
+]
+IdleWait = Annotated[str, Parameter(help="Longest wait for idle hosts.")]
+SlurmAccount = Annotated[str, Parameter(help="Slurm account of the job; default: the user's.")]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Common:
     """The options of all benchmarks as typed."""
 
-    hosts: Annotated[
-        str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: all idle hosts."), HOSTS
-    ] = ""
-    nodes: Annotated[
-        int | None,
-        Parameter(
-            help="Number of idle hosts; default: all, or 2 on a cluster without a cluster file.",
-            validator=Number(gte=1),
-        ),
-    ] = None
-    wait: Annotated[str, Parameter(help="Longest wait for idle hosts.")] = "10m"
+    hosts: IdleHosts = ""
+    nodes: IdleNodes = None
+    wait: IdleWait = "10m"
     partition: Annotated[
         str, Parameter(help="Partition of the hosts; default: Slurm's default partition."), PARTITIONS
     ] = ""
     reservation: Annotated[str, Parameter(help="Slurm reservation to run in.")] = ""
-    account: Annotated[str, Parameter(help="Slurm account of the job; default: the user's.")] = ""
+    account: SlurmAccount = ""
     network: NetworkOptions = NO_NETWORK
     as_user: Annotated[
         str, Parameter(name="--as", help="User of the job; default: the first admin of the cluster file.")

@@ -16,6 +16,7 @@ from cyclopts.validators import Number
 from clusterwright.cli._live_names import CHECKS, HOSTS, PARTITIONS
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import show_json, show_message, show_note, show_table, write_file
+from clusterwright.cli.bench import SlurmAccount
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class JobOptions:
     exclusive: Annotated[
         bool, Parameter(negative="", help="The job requests whole nodes, with all their GPUs.")
     ] = False
-    account: Annotated[str, Parameter(help="Slurm account of the job; default: the user's.")] = ""
+    account: SlurmAccount = ""
     wait: Annotated[str, Parameter(help="Longest wait for free nodes, then for the start of the job.")] = (
         "10m"
     )
@@ -210,9 +211,18 @@ def _written(report: Path | None, metrics: Path | None, cluster: Cluster, verdic
 
 def _show_rows(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
     from clusterwright.check.folding import folded
+    from clusterwright.config.names import fold
 
     hidden = () if everything else ("ok", "skipped")
-    visible_verdicts = [verdict for verdict in folded(verdicts) if verdict.status not in hidden]
+    unreachable = {
+        verdict.subject for verdict in verdicts if verdict.check == "ssh" and verdict.status == "fail"
+    }
+    reported = [
+        verdict
+        for verdict in verdicts
+        if everything or verdict.status != "unknown" or verdict.subject not in unreachable
+    ]
+    visible_verdicts = [verdict for verdict in folded(reported) if verdict.status not in hidden]
     if visible_verdicts:
         rows = [
             (
@@ -226,6 +236,9 @@ def _show_rows(verdicts: list[Verdict], number: dict[str, int], *, everything: b
             for verdict in visible_verdicts
         ]
         show_table(("status", "check", "hosts", "observed", "expected", "fix"), rows)
+    if len(reported) < len(verdicts):
+        hosts = fold(sorted(unreachable))
+        show_message(_("{hosts}: all other checks are unknown without SSH; --all shows them", hosts=hosts))
     checks = _n("{count} check", "{count} checks", len({verdict.check for verdict in verdicts}))
     show_message(_("{checks}; --all shows those that are ok or do not apply", checks=checks))
     show_message(", ".join(f"{count} {status}" for status, count in number.items()))

@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from clusterwright.cli._live_names import HOSTS
 from clusterwright.cli._show import show_message, show_verbatim
 from clusterwright.cli._tune_output import show_trials
-from clusterwright.cli.bench import NO_NETWORK, NetworkOptions, most_nodes
+from clusterwright.cli.bench import (
+    NO_NETWORK,
+    IdleHosts,
+    IdleNodes,
+    IdleWait,
+    NetworkOptions,
+    SlurmAccount,
+    most_nodes,
+)
 from clusterwright.i18n import _
 from clusterwright.units import parse_duration
 
@@ -37,18 +44,10 @@ class Common:
     knobs: Annotated[
         str, Parameter(help="Settings to vary, separated by commas; default: all that may matter.")
     ] = ""
-    hosts: Annotated[
-        str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: idle hosts."), HOSTS
-    ] = ""
-    wait: Annotated[str, Parameter(help="Longest wait for idle hosts.")] = "10m"
-    nodes: Annotated[
-        int | None,
-        Parameter(
-            help="Number of idle hosts; default: all, or 2 on a cluster without a cluster file.",
-            validator=Number(gte=1),
-        ),
-    ] = None
-    account: Annotated[str, Parameter(help="Slurm account of the job; default: the user's.")] = ""
+    hosts: IdleHosts = ""
+    nodes: IdleNodes = None
+    wait: IdleWait = "10m"
+    account: SlurmAccount = ""
     network: NetworkOptions = NO_NETWORK
     write: Annotated[bool, Parameter(negative="", help="Write the best settings into the file.")] = False
     json: Annotated[
@@ -108,7 +107,7 @@ def network(*, cluster: Path | None = None, options: Common = DEFAULTS) -> int:
 
     if is_unmanaged(cluster):
         return tuned_learned_network(options.network.applied_to(unmanaged_cluster(cluster)), options)
-    return tuned_network(cluster_file(cluster), options)
+    return tuned_network(cluster_file(cluster, accepts_login=True), options)
 
 
 @tune.command
@@ -142,7 +141,11 @@ def training(
     """
     from clusterwright.cli._connection import cluster_file, is_unmanaged, unmanaged_cluster
 
-    target = unmanaged_cluster(cluster) if is_unmanaged(cluster, file) else cluster_file(cluster, file)
+    target = (
+        unmanaged_cluster(cluster)
+        if is_unmanaged(cluster, file)
+        else cluster_file(cluster, file, accepts_login=True)
+    )
     training_options = TrainingOptions(file, target, steps, limit, allow_numbers)
     return tuned_training(training_options, options)
 
