@@ -32,3 +32,27 @@ def test_a_paragraph_breaks_only_at_the_width(command):
 
     assert text.startswith("Usage: wright lab campaign [OPTIONS]\n\nInject faults")
     assert "\ncode: 0 if every fault was handled as expected.\n" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "usage"),
+    [
+        ("status --help", "wright status [OPTIONS] [JOB]"),
+        ("help lab shell", "wright lab shell [OPTIONS] HOST [COMMAND...]"),
+        ("-q validate --json --help", "wright validate [OPTIONS] FILE [MORE...]"),
+        ("dev --help", "wright dev COMMAND [OPTIONS] [FILE]"),
+        ("bench compare --help", "wright bench compare [OPTIONS] A B"),
+        ("plan --help", "wright plan COMMAND"),
+    ],
+)
+def test_the_usage_line_names_optional_arguments(command, line, usage):
+    """As the list of arguments below it does."""
+    assert command(*line.split(), env=NARROW).stdout.startswith(f"Usage: {usage}\n\n")
+
+
+def test_help_of_a_command_that_does_not_exist_is_an_error(command):
+    """With the command that is meant."""
+    done = command("statis", "--help", env=NARROW)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "status" in done.stderr

@@ -146,9 +146,12 @@ def _run(options: list[str]) -> Any:
             sys.stdout.write(_wrap(_overview(), sys.stdout))
             return 0
         is_help = bool({"--help", "-h"} & set(takewhile(lambda argument: argument != "--", arguments)))
-        outcome = app(is_help=is_help)(
-            arguments, result_action="return_value", exit_on_error=False, print_error=False
-        )
+        tree = app(is_help=is_help)
+        if is_help:
+            from clusterwright.cli._help import name_arguments
+
+            name_arguments(tree, arguments)
+        outcome = tree(arguments, result_action="return_value", exit_on_error=False, print_error=False)
         if is_help:
             from clusterwright.cli._examples import help_text
 

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable
 
 from clusterwright.cli import GROUPS, app, commands
+from clusterwright.cli._command_tree import Command, all_commands
 from clusterwright.cli._examples import examples
 from clusterwright.cli._global_options import OPTIONS
+from clusterwright.cli._help import UNNAMED
 from clusterwright.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_CHANGES_PENDING,
@@ -39,7 +41,7 @@ ENVIRONMENT = {
 # What `--help` omits: Cyclopts' pages do not apply the parameters of `app` to commands of a group.
 _NO_DEFAULT = re.compile(r' \*\[default: (?:False|""|\(\))\]\*')
 _PROGRAM = re.compile(
-    r"(?<=[a-z]) -m [\w.]+(?= \[)"
+    r"(?<=[a-z]) -m clusterwright[\w.]*(?= )"
 )  # of this page's own program, which Cyclopts adds to usage lines
 _HEADING = re.compile(r"^(###? wright .*)$", re.MULTILINE)
 _HEAD = """# Commands
@@ -95,11 +97,24 @@ def cli_page() -> str:
 def _with_examples(details: str) -> str:
     """Add the examples of each command below its section."""
     blocks = _HEADING.split(details)
+    commands_by_words = {command.words: command for command in all_commands()}
     for index in range(1, len(blocks), 2):
-        lines = examples(blocks[index].split()[2:])
+        words = blocks[index].split()[2:]
+        if command := commands_by_words.get(tuple(words)):
+            blocks[index + 1] = UNNAMED.sub(_optional_arguments(command), blocks[index + 1], count=1)
+        lines = examples(words)
         text = "".join(f"# {text}\n{line}\n" for line, text in lines.items())
         blocks[index + 1] += f"**Examples**:\n\n```bash\n{text}```\n\n" if text else ""
     return "".join(blocks)
+
+
+def _optional_arguments(command: Command) -> str:
+    names = [
+        option.names[0] + "..." * option.repeatable
+        for option in command.options
+        if option.is_positional and not option.required
+    ]
+    return " ".join(f"[{name}]" for name in names)
 
 
 def _rows(cells: Iterable[tuple[str, str]]) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
-from cyclopts.help import DefaultFormatter, HelpPanel, InlineText
+from cyclopts import App
+from cyclopts.help import DefaultFormatter, HelpPanel, InlineText, format_usage
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from clusterwright.i18n import N_, _
 
+UNNAMED = re.compile(r"\[ARGS(?:\.\.\.)?\]")  # what Cyclopts writes for optional arguments
 TITLES = (N_("Usage:"), N_("Arguments"), N_("Parameters"), N_("Commands"))  # Cyclopts' own
 
 
@@ -32,6 +37,23 @@ class TranslatedHelp(DefaultFormatter):
     def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
         """Print what the command does."""
         super().render_description(console, options, _inline(description))
+
+
+def name_arguments(tree: App, arguments: Sequence[str]) -> None:
+    """Name the optional arguments in the usage line of a command, for which Cyclopts writes [ARGS]."""
+    words = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
+    chain, apps, _unused = tree.parse_commands(words)
+    command = apps[-1]
+    if not chain or not command.default_command:
+        return
+    with tree.app_stack(apps):
+        names = [
+            argument.name.lstrip("-").upper() + "..." * argument.is_var_positional()
+            for argument in command.assemble_argument_collection(parse_docstring=True)
+            if argument.index is not None and not argument.required
+        ]
+        usage = format_usage(tree, chain, execution_path=apps).plain.rstrip()
+    command.usage = UNNAMED.sub(" ".join(f"[{name}]" for name in names), usage)
 
 
 def paragraphs(text: str) -> list[str]:
