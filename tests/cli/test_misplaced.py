@@ -1,7 +1,10 @@
 """Arguments in the wrong place, options and verbs of other tools: the error names the line to write instead."""
 
+from pathlib import Path
+
 import pytest
 
+CAMPUS = Path(__file__).parents[2] / "examples" / "university" / "cluster.yaml"
 SEARCH = "plan search --model llama3-8b --gpu h100 --seq 4096"
 
 
@@ -24,6 +27,9 @@ SEARCH = "plan search --model llama3-8b --gpu h100 --seq 4096"
         ("export --format ansible --out x", "write --ansible in place of --format ansible"),
         ("export --format terraform", "write --ansible or --compose in place of --format"),
         ("logs run-1 --tail 20", "wright logs JOB | tail -n 20"),
+        ("report 4711", "run `wright report job 4711`"),
+        ("checkpoints run-1 --all", "run `wright checkpoints list run-1 --all`"),
+        ("heal approve gpu1", "write digits only, such as 8 (Number of the action in `wright heal log`)"),
         ("plan size llama2-7b", "write it as an option: wright plan size --model llama2-7b"),
         ("plan size --model llama2-7b a100", "wright plan size --gpu a100"),
         ("apply --check --limit gpu1", "write --dry-run in place of --check; leave out --limit: all hosts"),
@@ -60,6 +66,31 @@ def test_the_fix_is_the_line_to_write(command, line, fix):
 def test_verbs_of_other_tools_name_the_command_of_the_group(command, line, meant):
     """With what the verb works on, but without its options."""
     assert f"fix: run `{meant}`\n" in command(*line.split()).stderr
+
+
+def test_quotes_around_a_command_are_removed(command):
+    """They come from a script, or from a line that was pasted."""
+    assert "fix: remove the quotes: wright check --hosts gpu1\n" in command("check --hosts gpu1").stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("plan power --gpu h100 --nodes 16 --rack-limit 40", "--rack-limit: `40` is not a power"),
+        ("plan power --gpu h100 --nodes 16 --rack-limit=40", "--rack-limit: `40` is not a power"),
+        ("bench network --wait 5", "--wait: `5` is not a duration"),
+        ("train --local --array 0-3 -- python train.py", "--local starts one run, and the job has an array"),
+        ("web --tls-cert no.pem --tls-key no.key", "No such file or directory: no.pem"),
+        ("bundle --os centos-7 --out b.tar", "\n  --os centos-7\nfix: "),
+    ],
+)
+def test_the_message_names_the_option_that_is_wrong(command, tmp_path, line, message):
+    """Not only its value, and no line of the cluster file, which is right."""
+    (tmp_path / "train.py").write_text("")
+    (tmp_path / "cluster.yaml").write_text(CAMPUS.read_text())
+    done = command(*line.split())
+
+    assert (done.returncode, message in done.stderr) == (2, True)
 
 
 def test_help_with_a_command_is_the_help_of_the_command(command):

@@ -41,6 +41,7 @@ _VERBS = {
     "job": "run show get describe",
     "cluster": "list ls all",
 }
+_COMMANDS_OF_NAMES = {"wright report": "job", "wright checkpoints": "list", "wright bios": "show"}
 _NEWEST = ("latest", "newest", "current", "stable")
 
 
@@ -58,6 +59,17 @@ def verb_line(command: str, tokens: Sequence[str], subcommands: Container[str]) 
         return shlex.join((*command.split(), *objects, "--help"))
     matches = (name for name, verbs in _VERBS.items() if verb in verbs.split() and name in subcommands)
     return next((shlex.join((*command.split(), name, *objects)) for name in matches), "")
+
+
+def name_line(command: str, tokens: Sequence[str]) -> str:
+    """Return the line of a group of commands that was typed with a run or host only; empty for other groups."""
+    verb = _COMMANDS_OF_NAMES.get(command)
+    return shlex.join((*command.split(), verb, *tokens)) if verb else ""
+
+
+def unquoted_line(command: str, name: str, subcommands: Container[str]) -> str:
+    """Return the line without the quotes around a command and its arguments; empty if there are none."""
+    return f"{command} {name}" if " " in name and name.partition(" ")[0] in subcommands else ""
 
 
 def options_last(app: App, command: str, tokens: Sequence[str]) -> str:

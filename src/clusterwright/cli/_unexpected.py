@@ -51,7 +51,9 @@ def explain(error: Exception) -> WrightError:
     if _is_of_disk(error):
         return _of_disk(error)
     if isinstance(error, QuantityError):
-        return WrightError.from_code("bad-quantity", error.message, error.fix, exit_code=EXIT_USAGE)
+        option = _option_of(error.message)
+        message = f"{option}: {error.message}" if option else error.message
+        return WrightError.from_code("bad-quantity", message, error.fix, exit_code=EXIT_USAGE)
     message = _("unexpected {kind}: {error}", kind=type(error).__name__, error=str(error)[:500])
     fix = _(
         "this is a bug in wright: report it with {file}; {variable}=1 shows the traceback",
@@ -59,6 +61,15 @@ def explain(error: Exception) -> WrightError:
         variable=TRACEBACK,
     )
     return WrightError.from_code("bug", message, fix)
+
+
+def _option_of(message: str) -> str:
+    """Return the option of the command line whose value a message quotes; empty if it is none, or a part of one."""
+    tokens = [token for argument in sys.argv[1:] for token in argument.split("=", 1)]
+    options = (
+        option for option, value in pairwise(tokens) if option.startswith("--") and f"`{value}`" in message
+    )
+    return next(options, "")
 
 
 def _is_of_disk(error: Exception) -> TypeGuard[OSError]:

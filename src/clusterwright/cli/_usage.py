@@ -25,7 +25,15 @@ from cyclopts import (
 from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._examples import examples
 from clusterwright.cli._foreign_options import foreign_fix, unknown_options
-from clusterwright.cli._misplaced import choices_of, option_of, options_last, releases_note, verb_line
+from clusterwright.cli._misplaced import (
+    choices_of,
+    name_line,
+    option_of,
+    options_last,
+    releases_note,
+    unquoted_line,
+    verb_line,
+)
 from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.i18n import _
 
@@ -225,12 +233,16 @@ def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:
         return message, _("options go after the command: {line}", line=line)
     if command != "wright" and (line := verb_line(command, _after_command(error), subcommands)):
         return message, _("run `{command}`", command=line)
+    if line := unquoted_line(command, name, subcommands):
+        return message, _("remove the quotes: {line}", line=line)
     if Path(name).suffix in _SPECS:
         return message, _("write the command first: {line}", line=shlex.join(("wright", "validate", name)))
     if command == "wright" and (wright_command := _similar_program(name.lower())):
         return message, _("see `{line}`", line=f"wright {wright_command} --help")
     if guess := did_you_mean(name, subcommands, _SIMILAR_COMMAND).strip():
         return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
+    if line := name_line(command, _after_command(error)):
+        return message, _("run `{command}`", command=line)
     return message, _(
         "choose one of {choices}", choices=", ".join(subcommands)
     ) if command != "wright" else ""
@@ -325,13 +337,23 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
         if spelling := _number(value, is_integer=is_integer):
             return message, _("write {number}", number=prefix + spelling)
         example = "8" if is_integer else "1.5"
-        return message, _("write digits only, such as {number}", number=prefix + example)
+        fix = _("write digits only, such as {number}", number=prefix + example)
+        meaning = "" if prefix else _meaning(error, error.argument)
+        return message, f"{fix} ({meaning})" if meaning else fix
     choices = [choice for choice in get_args(error.target_type) if isinstance(choice, str)]
     if not choices:
         return "", ""
     message = _("{option} cannot be `{value}`", option=option, value=value)
     guess = did_you_mean(value, choices, _SIMILAR_COMMAND)
     return message, guess + _("choose one of {choices}", choices=", ".join(choices))
+
+
+def _meaning(error: CycloptsError, argument: Argument) -> str:
+    """Return the help of an argument; Cyclopts reads docstrings only for pages of help."""
+    app = error.app
+    documented = app.assemble_argument_collection(parse_docstring=True) if app and app.default_command else ()
+    text = next((other.parameter.help or "" for other in documented if other.name == argument.name), "")
+    return _(" ".join(text.split())).rstrip(".。")
 
 
 def _number(text: str, *, is_integer: bool) -> str:

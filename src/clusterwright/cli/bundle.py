@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.config.source import Source
 
 
 def bundle(*, cluster: Path | None = None, out: Path, os: str | None = None) -> int:
@@ -31,10 +38,9 @@ def bundle(*, cluster: Path | None = None, out: Path, os: str | None = None) -> 
 
     file = cluster_file(cluster)
     source = source_of(file)
-    if os is not None:
-        source.values["os"] = os
+    config = cluster_of(source) if os is None else _with_os(source, os)
     with progress("bundle"):
-        gathered = gather(cluster_of(source), out, on_progress=show_message)
+        gathered = gather(config, out, on_progress=show_message)
     show_message(
         _(
             "{out}: {count} packages, {size}. Copy it to the machine that runs `wright apply`, and name it in the "
@@ -47,3 +53,22 @@ def bundle(*, cluster: Path | None = None, out: Path, os: str | None = None) -> 
     show_verbatim(f"software:\n  bundle:\n    path: {out.absolute()}\n    sha256: {gathered.sha256}")
     show_next(f"wright apply {cluster_option(file)}")
     return 0
+
+
+def _with_os(source: Source, os: str) -> Cluster:
+    """Return the cluster with another operating system, whose errors name the option and not the file."""
+    from clusterwright.config.load import cluster_of
+    from clusterwright.errors import Location, SpecError
+
+    source.values["os"] = os
+    option = Location(f"--os {shlex.quote(os)}")
+    try:
+        return cluster_of(source)
+    except SpecError as error:
+        findings = (
+            replace(
+                finding, places=tuple(option if place.path == "os" else place for place in finding.places)
+            )
+            for finding in error.findings
+        )
+        raise SpecError(*findings) from error

@@ -142,7 +142,17 @@ def shared_machine(users: Sequence[str]) -> tuple[Note, ...]:
 
 
 def require_supervised(job: Job, option: str = "--local") -> None:
-    """Raise WrightError if the job's launcher needs Slurm or MPI."""
+    """Raise WrightError if the job's launcher needs Slurm or MPI, or the job is several runs."""
+    if job.array or job.sweep:
+        raise WrightError.from_code(
+            "launcher-cannot",
+            _("{option} starts one run, and the job has an array or a sweep", option=option),
+            _(
+                "remove `array` and `sweep` and start each run by itself, or submit the job to Slurm without {option}",
+                option=option,
+            ),
+            exit_code=EXIT_USAGE,
+        )
     if is_plain(job):
         if line := quoted_command(job.program or ()):
             raise WrightError.from_code(

@@ -71,9 +71,11 @@ def power(
     from clusterwright.plan.power import LIMITS, hall, node_power, supply
 
     node = _node(load)
-    limits = replace(LIMITS, rack_w=watts(rack_limit), pue=LIMITS.pue if pue is None else pue)
+    limits = replace(LIMITS, rack_w=watts(rack_limit, "--rack-limit"), pue=LIMITS.pue if pue is None else pue)
     hall_report = hall(node, load.nodes, limits, load.network_w)
-    supply_check = supply(node, watts(supplies.psu), supplies.psus, supplies.spare) if supplies.psu else None
+    supply_check = (
+        supply(node, watts(supplies.psu, "--psu"), supplies.psus, supplies.spare) if supplies.psu else None
+    )
     if json:
         show_json({"node": asdict(node_power(node)), "hall": hall_report, "supply": supply_check})
     else:
@@ -145,15 +147,15 @@ _WATTS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(W|kW|MW)")
 _FACTOR = {"W": 1.0, "kW": 1e3, "MW": 1e6}
 
 
-def watts(text: str) -> float:
-    """Parse `2200W` or `40kW` to watts.
+def watts(text: str, option: str) -> float:
+    """Parse `2200W` or `40kW`, the value of an option, to watts.
 
     Raises:
         WrightError: bad-quantity, for a number without a unit.
     """
     match = _WATTS.fullmatch(text.strip())
     if match is None:
-        message = _("`{text}` is not a power", text=text[:60])
+        message = f"{option}: " + _("`{text}` is not a power", text=text[:60])
         raise WrightError.from_code(
             "bad-quantity", message, _("write it as 2200W or 40kW"), exit_code=EXIT_USAGE
         )

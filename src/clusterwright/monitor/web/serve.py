@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.connections import Connections
 
@@ -90,6 +90,12 @@ def checked(listener: Listener, *, users: bool) -> Listener:
 
 
 def _load(cert: Path, key: Path) -> None:
+    for path in (cert, key):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            fix = unreadable_fix(error, path, _("pass the path of a readable file"))
+            raise _refused("web-tls", f"{error.strerror}: {path}", fix) from error
     try:
         ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(cert, key, password=lambda: "")
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError

@@ -104,7 +104,7 @@ def listing(path: str) -> Row:
 def checkpoints_of(path: Path) -> Path:
     """Return the folder of checkpoints that a path is, is a step of, or (a run) has; raise Trouble for any other."""
     if not path.is_dir():
-        fix = "name a run, its folder, or a folder of checkpoints"
+        fix = "name a run, its folder, or a folder of checkpoints; to convert a file: --from torch"
         raise Trouble("checkpoint-no-folder", f"{path} is not a folder", fix)
     named, record = path, read_object(path / "job.json")
     if record or (path / "checkpoints").is_dir():
