@@ -78,6 +78,18 @@ def test_what_there_is_no_table_for_is_refused(tmp_path, name, slurm, message, f
     assert fix in refused.value.findings[0].fix
 
 
+def test_a_file_and_a_release_that_do_not_exist_are_two_findings(tmp_path):
+    """Not one now and the other in the next run."""
+    with pytest.raises(SpecError) as refused:
+        lint(tmp_path / "slurm.conf", tmp_path / "notes.txt", slurm="23.12")
+
+    assert [finding.code for finding in refused.value.findings] == [
+        "lint-unknown",
+        "file-unreadable",
+        "file-unreadable",
+    ]
+
+
 def test_a_misspelled_kind_of_line_is_one_finding(tmp_path, capsys):
     """Its other keys belong to the kind that was meant."""
     (tmp_path / "slurm.conf").write_text("ClusterName=x\nPartitonName=a Nodes=b\n")

@@ -93,6 +93,17 @@ def test_the_message_names_the_option_that_is_wrong(command, tmp_path, line, mes
     assert (done.returncode, message in done.stderr) == (2, True)
 
 
+def test_each_wrong_number_of_a_command_is_named(command):
+    """With its option and its value."""
+    line = "plan storage --model llama2-7b --gpus -8 --epochs 0 --dataset 2000"
+    done = command(*line.split())
+
+    assert done.returncode == 2
+    assert done.stderr.count("error[") == 3
+    for message in ("--gpus is -8, but", "--epochs is 0, but", "--dataset: `2000`"):
+        assert message in done.stderr
+
+
 def test_help_with_a_command_is_the_help_of_the_command(command):
     """As of git and kubectl."""
     helped, of_group = command("help", "lab", "up"), command("help", "lab")

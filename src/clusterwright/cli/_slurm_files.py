@@ -14,7 +14,7 @@ from clusterwright.config.slurm_keys import RELEASES, key_spans
 from clusterwright.config.slurm_rules import KINDS, Setting, SlurmConf, Source
 from clusterwright.config.slurm_rules.rules.hooks import ON_CONTROLLERS, ON_NODES, programs
 from clusterwright.config.slurm_rules.rules.network import controller_address, controller_name
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError
 from clusterwright.i18n import _
 from clusterwright.slurm.conf_files import conf_lines
 
@@ -28,10 +28,19 @@ def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tupl
     Raises:
         WrightError: `lint-unknown`, for a file or a release without a table of keys; `file-unreadable`.
     """
-    paths = [path for file in files for path in _of_slurm(file)]
+    paths: list[Path] = []
+    findings: list[Finding] = []
     if version not in RELEASES:
         message = _("`{version}` is not a release of Slurm that is known here", version=version)
-        raise _refusal(message, _("choose one of {choices}", choices=", ".join(RELEASES)))
+        fix = _("choose one of {choices}", choices=", ".join(RELEASES))
+        findings.append(Finding("lint-unknown", message, fix))
+    for file in files:
+        try:
+            paths += _of_slurm(file)
+        except WrightError as error:
+            findings += error.findings
+    if findings:
+        raise SpecError(*findings)
     return tuple(_source(path, path.name, root, _DEEPEST) for path in paths)
 
 

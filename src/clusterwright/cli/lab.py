@@ -102,7 +102,7 @@ def shell(
     from clusterwright.edge.terminal import run_interactive
     from clusterwright.lab.state import require
 
-    state = require(_name(name))
+    state = require(_name(name, "--name"))
     state.layout.host(host)
     arguments = command if len(command) < 2 else (shlex.join(command),)
     return run_interactive(["ssh", "-F", str(state.ssh_config), host, *arguments])
@@ -141,7 +141,7 @@ def fault(
     """Inject a fault, or undo it."""
     from clusterwright import lab as labs
 
-    chosen = _name(name)
+    chosen = _name(name, "--name")
     if kind == "undo":
         undone = labs.undo(chosen, host)
         show_message(
@@ -236,8 +236,11 @@ def _uptime(uptime_s: int | None) -> str:
     return "-" if uptime_s is None else human_duration(uptime_s)
 
 
-def _name(name: str | None) -> str:
-    """Return the lab: by name or cluster file, else that of ./cluster.yaml, else the only lab."""
+def _name(name: str | None, option: str = "") -> str:
+    """Return the lab: by name or cluster file, else that of ./cluster.yaml, else the only lab.
+
+    `option` is the one that names the lab; empty if an argument does.
+    """
     from clusterwright.config.load import load_cluster
     from clusterwright.lab.state import labs
 
@@ -254,7 +257,8 @@ def _name(name: str | None) -> str:
     message = (
         _("several labs exist: {names}", names=", ".join(lab_names)) if lab_names else _("no lab exists")
     )
-    fix = _("pass the name of a lab") if lab_names else _("start one: wright lab up")
+    example = f"{option} {lab_names[0]}".strip() if lab_names else ""
+    fix = _("name one: {example}", example=example) if lab_names else _("start one: wright lab up")
     raise WrightError.from_code("lab-which", message, fix, exit_code=EXIT_USAGE)
 
 

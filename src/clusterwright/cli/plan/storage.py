@@ -132,10 +132,10 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan.storage import Workload, best_level, demand, object_options, options, staging
 
-    _require_positive({"--gpus": on.gpus, "--gpus-per-node": on.gpus_per_node, "--epochs": data.epochs})
+    numbers = {"--gpus": on.gpus, "--gpus-per-node": on.gpus_per_node, "--epochs": data.epochs}
+    size = _checked_size(data.dataset, _not_positive(numbers))
     user_catalog = load_user_catalog(on.catalog)
     model = _model(checkpoint_options, user_catalog)
-    size = _read(parse_size, data.dataset, "--dataset")
     files, notes = count(data.files, "--files") if data.files else 0.0, []
     samples = count(data.samples, "--samples") if data.samples else files
     if model is not None and not data.samples:
@@ -196,8 +196,19 @@ def _model(checkpoint_options: CheckpointOptions, user_catalog: UserCatalog | No
     return model_of(checkpoint_options.model, user_catalog)
 
 
-def _require_positive(numbers: Mapping[str, float]) -> None:
-    findings = [
+def _checked_size(dataset: str, findings: list[Finding]) -> float:
+    """Return the bytes of the data set; raise WrightError with the findings and that about the data set."""
+    try:
+        size = _read(parse_size, dataset, "--dataset")
+    except WrightError as error:
+        raise WrightError(*findings, *error.findings, exit_code=EXIT_USAGE) from error
+    if findings:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
+    return size
+
+
+def _not_positive(numbers: Mapping[str, float]) -> list[Finding]:
+    return [
         Finding(
             "storage-size",
             _(
@@ -211,8 +222,6 @@ def _require_positive(numbers: Mapping[str, float]) -> None:
         for option, value in numbers.items()
         if not value > 0
     ]
-    if findings:
-        raise WrightError(*findings, exit_code=EXIT_USAGE)
 
 
 def _parameters(checkpoint_options: CheckpointOptions, model: Architecture | None) -> float:
