@@ -119,7 +119,7 @@ _FAULT_HELP = N_(
 )
 _FAULT_OPTIONS = N_(
     "Options of some kinds: --network and --rate for links, --rate for disks, --by for clocks, --gpu, --xid and --link "
-    "for GPUs, --port for RDMA."
+    "for GPUs, --port for RDMA, --per-minute and --percent for faults that grow, --most for leaks."
 )
 
 

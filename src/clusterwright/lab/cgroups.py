@@ -47,6 +47,28 @@ def make(lab: str, host: str) -> tuple[Path, ...]:
     return groups(lab, host)
 
 
+def join(lab: str, name: str, pid: int) -> None:
+    """Move a process to a group of the lab that is no host's, in every tree."""
+    for tree in trees():
+        group = _child(_child(_child(tree, OURS), lab), name)
+        (group / "cgroup.procs").write_text(str(pid))
+
+
+def groups_of(pid: int) -> tuple[Path, ...]:
+    """Return the groups that a process of this machine is in; empty if it has ended."""
+    try:
+        rows = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return ()
+    paths = {row.split(":", 2)[2].lstrip("/") for row in rows}
+    candidates = {tree / path / "cgroup.procs" for tree in trees() for path in paths}
+    return tuple(
+        listing.parent
+        for listing in sorted(candidates)
+        if listing.exists() and str(pid) in listing.read_text().split()
+    )
+
+
 def _child(parent: Path, name: str) -> Path:
     _delegate(parent)
     child = parent / name

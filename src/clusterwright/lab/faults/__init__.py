@@ -3,7 +3,8 @@
 The file has `inject(lab, host, options)`, which injects it, and `undo`, which reverts it; both are called
 with the lab's lock held and return the journal. `OPTIONS` names the fault's options, `LASTS` is
 False if there is nothing to undo. It may have `refuse`, called before the fault is recorded, which raises
-if the fault cannot be injected.
+if the fault cannot be injected. A gradual fault has `step(lab, host, options, minutes)`, which a process
+calls every few seconds after the injection, with the lock held, until it returns False or the fault is undone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from types import ModuleType
 from clusterwright import plugins
 from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
-from clusterwright.lab import boot, state
+from clusterwright.lab import boot, gradual, state
 from clusterwright.lab.layout import LabHost, Link
 from clusterwright.lab.state import Fault, LabState
 
@@ -43,9 +44,12 @@ def _lacks(_name: str, module: ModuleType) -> str:
 def fault(name: str, kind: str, host: str, **options: str) -> LabState:
     """Inject the fault on that host of the lab and record it; repeating a fault replaces it.
 
+    In names of options _ stands for a hyphen.
+
     Raises:
         WrightError: There is no such lab, kind, host or network, or the kind lacks the option.
     """
+    options = {option.replace("_", "-"): text for option, text in options.items()}
     chosen = _chosen(kind, options)
     state.require(name)
     with state.locked(state.folder(name)):
@@ -59,6 +63,8 @@ def fault(name: str, kind: str, host: str, **options: str) -> LabState:
             if _is_same_fault(old, new):
                 lab = lab.without_fault(old)
         changed_lab: LabState = chosen.inject(state.write(lab.with_fault(new)), target, options)
+        if hasattr(chosen, "step"):
+            gradual.start(changed_lab, new)
         return state.write(changed_lab if chosen.LASTS else changed_lab.without_fault(new))
 
 

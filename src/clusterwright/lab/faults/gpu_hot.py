@@ -11,19 +11,19 @@ from clusterwright.lab.state import LabState
 OPTIONS: tuple[str, ...] = ("gpu",)
 LASTS = True
 refuse = chosen  # raises if there is no such GPU
-_HW_SLOWDOWN, _SW_THERMAL, _HW_THERMAL = 0x08, 0x20, 0x40  # nvmlClocksEventReason
-_CELSIUS = 93  # degrees; an A100 slows down at 89 and shuts down at 92 after a while
+HW_SLOWDOWN, SW_THERMAL, HW_THERMAL = 0x08, 0x20, 0x40  # nvmlClocksEventReason
+CELSIUS, CLOCK_MHZ = 93, 345  # degrees; an A100 slows down at 89 and shuts down at 92 after a while
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Set temperature, clocks and throttle reasons of a GPU with failed cooling."""
     rows = {
-        "temperature": _CELSIUS,
-        "temperature.memory": _CELSIUS + 2,
-        "clock.sm": 345,
-        "clock.graphics": 345,
+        "temperature": CELSIUS,
+        "temperature.memory": CELSIUS + 2,
+        "clock.sm": CLOCK_MHZ,
+        "clock.graphics": CLOCK_MHZ,
     }
-    reasons = _HW_SLOWDOWN | _SW_THERMAL | _HW_THERMAL
+    reasons = HW_SLOWDOWN | SW_THERMAL | HW_THERMAL
     chosen(lab, host, options).set_values("gpu-hot", lasting=rows | {"clock.reasons": reasons})
     return lab
 

@@ -19,7 +19,7 @@ DEFAULT_RATE = "5MB/s"  # a disk that retries each sector
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     """Raise an error if the rate is invalid, or the kernel cannot limit disks."""
-    _bytes_per_s(options)
+    bytes_per_s(options)
     if not disk_rate.able(lab.name, host.name):
         raise WrightError.from_code(
             "lab-missing-kernel-part",
@@ -30,21 +30,27 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Limit the disk: direct and synced I/O is slow at once, cached writes at write-back."""
-    disk_rate.limit_rate(lab.name, host.name, _disk(lab, host), _bytes_per_s(options))
+    disk_rate.limit_rate(lab.name, host.name, disk_of(lab, host), bytes_per_s(options))
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Remove the rate limit of the disk."""
-    disk_rate.release(lab.name, host.name, _disk(lab, host))
+    disk_rate.release(lab.name, host.name, disk_of(lab, host))
     return lab
 
 
-def _disk(lab: LabState, host: LabHost) -> Path:
+def disk_of(lab: LabState, host: LabHost) -> Path:
+    """Return where the host's disk is mounted."""
     return lab.host_folder(host.name) / "disk"
 
 
-def _bytes_per_s(options: Mapping[str, str]) -> int:
+def bytes_per_s(options: Mapping[str, str]) -> int:
+    """Return the rate of the options.
+
+    Raises:
+        WrightError: It is no rate.
+    """
     try:
         return max(1, parse_rate(options.get("rate", DEFAULT_RATE)) // 8)
     except ValueError as error:

@@ -20,8 +20,13 @@ V1, V1_PERIOD, V2 = "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max"
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise an error if the share is invalid, or the kernel has no CPU quotas."""
+    """Raise if the share is invalid, or the kernel has no CPU quotas."""
     parse_number(options, "percent", _DEFAULT, _BELOW)
+    require_quotas(lab, host)
+
+
+def require_quotas(lab: LabState, host: LabHost) -> None:
+    """Raise an error if the kernel has no CPU quotas."""
     if not _places(lab, host):
         raise WrightError.from_code(
             "lab-missing-kernel-part",
@@ -32,10 +37,15 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Limit the host to a percentage of one processor: what a rank of a training has."""
-    quota = max(1, parse_number(options, "percent", _DEFAULT, _BELOW)) * PERIOD_US // 100
+    limit_share(lab, host, max(1, parse_number(options, "percent", _DEFAULT, _BELOW)))
+    return lab
+
+
+def limit_share(lab: LabState, host: LabHost, percent: float) -> None:
+    """Limit all processes of the host together to a percentage of one processor."""
+    quota = int(percent * PERIOD_US / 100)
     for path in _places(lab, host):
         path.write_text(f"{quota} {PERIOD_US}" if path.name == V2 else str(quota))
-    return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:

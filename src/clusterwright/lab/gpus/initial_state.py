@@ -61,8 +61,13 @@ def _identity(gpus: Simulated, index: int) -> Rows:
     return rows
 
 
+def clocks_mhz(gpus: Simulated) -> tuple[int, int]:
+    """Return the SM and the memory clock in MHz."""
+    return CLOCKS_MHZ.get(gpus.arch, CLOCKS_MHZ["Ampere"])
+
+
 def _pace(gpus: Simulated, index: int) -> Rows:
-    sm_mhz, memory_mhz = CLOCKS_MHZ.get(gpus.arch, CLOCKS_MHZ["Ampere"])
+    sm_mhz, memory_mhz = clocks_mhz(gpus)
     limit_mw = gpus.power_w * 1000
     rows: Rows = {
         "temperature": 30 + index % 8, "temperature.memory": 40, "temperature.shutdown": 92,
