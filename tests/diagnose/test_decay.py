@@ -77,6 +77,11 @@ def test_status_has_one_line_about_decay(tmp_path):
             ("n2", "3.6 GiB per hour", "11 h"),
         ),
         (
+            "memory left on n2 falls from 12.0 GiB to 3.1 GiB, 1.2 GiB per minute, since x, used up in about 3 min; the",
+            "host-oom/free-memory-falls",
+            ("n2", "1.2 GiB per minute", "3 min"),
+        ),
+        (
             "GPU memory of rank 0 on n1 grows from 900 MiB to 2.0 GiB, 12 MiB per minute, since 2026-11-20 08:53",
             "gpu-oom/memory-grows",
             ("n1", "12 MiB per minute"),

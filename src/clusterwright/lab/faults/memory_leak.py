@@ -7,6 +7,7 @@ process before any other. Undo ends it, and so does a reboot.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,6 @@ from clusterwright.lab.inside import inside, must
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.options import parse_bytes
 from clusterwright.lab.state import LabState
-from clusterwright.onhost.lib.job_cgroups import job_of_cgroup
 from clusterwright.units import format_size
 
 OPTIONS = ("per-minute", "most")
@@ -28,6 +28,7 @@ _MIB = 2**20
 _PER_MINUTE, _LEAST_PER_MINUTE, _MOST_PER_MINUTE = 256 * _MIB, _MIB, 8192 * _MIB
 _MOST, _LEAST_MOST, _MOST_MOST = 4096 * _MIB, 16 * _MIB, 65536 * _MIB
 _TICK_S = 0.5
+_EXTERN = re.compile(r"/job_([0-9]+)/step_extern")  # in Slurm's control groups, v1 and v2
 # Bytes that are not zero, so that each page is in memory; argv: bytes per tick, bytes, seconds per tick.
 PROGRAM = """import sys, time
 per_tick, most, tick_s = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
@@ -81,17 +82,12 @@ def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
 
 def _job_groups(pids: set[int]) -> tuple[Path, ...]:
     """Return the control groups of the newest job's step `extern` among these processes; empty without a job."""
-    jobs: dict[int, tuple[Path, ...]] = {}
+    groups: dict[int, set[Path]] = {}
     for pid in pids:
-        paths = {
-            group: job_of_cgroup(str(group))
-            for group in cgroups.groups_of(pid)
-            if "step_extern" in str(group)
-        }
-        of_job = tuple(group for group, job in paths.items() if job)
-        if of_job:
-            jobs[int(paths[of_job[0]])] = of_job
-    return jobs[max(jobs)] if jobs else ()
+        for group in cgroups.groups_of(pid):
+            if match := _EXTERN.search(str(group)):
+                groups.setdefault(int(match[1]), set()).add(group)
+    return tuple(groups[max(groups)]) if groups else ()
 
 
 def _is_leak(pid: int) -> bool:

@@ -68,7 +68,7 @@ def samples(
                 "own": [own, 0.9 * own],
                 "waited": [waits * own] * 2,
                 "memory": [memory(share) * GIB / 2] * 2,
-                "available": available * GIB,
+                "available": (available(share) if callable(available) else available) * GIB,
             }
         )
     return events
@@ -153,6 +153,27 @@ def test_a_leak_is_told_with_its_host_and_the_time_that_is_left():
     assert (found.kind, found.host) == (decay.MEMORY, "n2")
     assert "memory of the ranks on n2 grows from 10.1 GiB to 15.9 GiB, 3.6 GiB per hour" in found.text
     assert found.text.endswith("; the last 40.0 GiB are used up in about 11 h")
+
+
+def test_what_is_left_on_a_host_falls_though_its_ranks_do_not_grow():
+    """A process that is no rank's; with ranks that grow, hosts may share a machine, and the ranks are the reason."""
+    falls = samples("n2", available=lambda share: 40 - 12 * share)
+    [found] = find_decays(steps(), [*samples("n1"), *falls])
+    [grows] = find_decays(steps(), [*samples("n1", memory=lambda share: 10 + 6 * share), *falls])
+
+    assert (found.kind, found.host) == (decay.FREE_MEMORY, "n2")
+    assert "memory left on n2 falls from 39.8 GiB to 28.3 GiB, 7.2 GiB per hour" in found.text
+    assert "used up in about 4 h; the ranks do not grow" in found.text
+    assert (grows.kind, grows.host) == (decay.MEMORY, "n1")
+
+
+def test_what_a_job_has_allocated_once_is_no_fall():
+    """A step down, as of a buffer, a fall that ends, and one that lasts for weeks."""
+    step = samples("n1", available=lambda share: 40 if share < 0.3 else 20)
+    warm = samples("n2", available=lambda share: 40 - 20 * (1 - math.exp(-10 * share)))
+    slow = samples("n3", available=lambda share: 2048 - 4 * share)
+
+    assert find_decays(steps(), [*step, *warm, *slow]) == []
 
 
 def test_memory_that_lasts_for_weeks_is_no_finding():

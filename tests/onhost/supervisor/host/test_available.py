@@ -29,3 +29,6 @@ def test_the_limit_of_the_job_counts_for_its_tasks(tmp_path, monkeypatch, text, 
 
     assert available._groups(str(tmp_path / "cgroup")) == [600]
     assert job_of_cgroups(text) == "7"
+    prefix = "total_" if text == V1 else ""
+    (folder / "memory.stat").write_text(f"anon 1\n{prefix}inactive_file 90\n{prefix}active_file 10\nx y z\n")
+    assert available._groups(str(tmp_path / "cgroup")) == [700]  # cached files can be dropped

@@ -23,7 +23,8 @@ GROWS, GROWS_BYTES = 0.1, 64 << 20  # smallest growth of memory: a share of the 
 HORIZON_S = 14 * 86400.0  # memory that lasts longer needs no attention
 PARTS = 96  # of a generation, in each of which the wait for data is averaged
 LEAST_DAYS, HOUR_SLOWER = 3, 0.9  # days on which an hour is slow, and its rate over the day's median
-RATES, HOST, HOURS, MEMORY, GPU_MEMORY, DATA = "rates", "host", "hours", "memory", "gpu-memory", "data"
+RATES, HOST, HOURS, DATA = "rates", "host", "hours", "data"
+MEMORY, FREE_MEMORY, GPU_MEMORY = "memory", "free-memory", "gpu-memory"
 
 Points = List[Tuple[float, float]]
 Hour = Tuple[int, int]  # day, hour of the day
@@ -113,20 +114,10 @@ def _waited(event: Event) -> Any:
 def _memory(
     hosts: Mapping[str, Sequence[Event]], steps: Sequence[Event], plan: Mapping[str, Any]
 ) -> Iterator[Decay]:
-    """Yield growing memory of each host's ranks, and of the GPU of rank 0."""
-    for host, samples in hosts.items():
-        points = [
-            (sample["time"], float(sum(sample["memory"]))) for sample in samples if sample.get("memory")
-        ]
-        trend = _growth(points)
-        free = samples[-1].get("available")
-        if trend and (remaining_s := _time_left(trend, free)) < HORIZON_S:
-            remaining = (
-                f"; the last {_gib(float(free))} are used up in about {_duration(remaining_s)}"
-                if free
-                else ""
-            )
-            yield Decay(MEMORY, host, f"memory of the ranks on {host} grows from {_sizes(trend)}{remaining}")
+    """Yield growing memory of each host's ranks, else falling free memory, and growing memory of rank 0's GPU."""
+    growing = [decay for host, samples in hosts.items() for decay in _ranks_memory(host, samples)]
+    # Hosts may share a machine: then the ranks of one use up what is left on both.
+    yield from growing or (decay for host, samples in hosts.items() for decay in _free_memory(host, samples))
     points = [(event["time"], float(event["memory"])) for event in steps if _is_number(event.get("memory"))]
     is_gpu = str(plan.get("device") or "cpu") != "cpu"
     trend = _growth(points) if is_gpu or not hosts else None
@@ -136,15 +127,38 @@ def _memory(
         yield Decay(GPU_MEMORY if is_gpu else MEMORY, host, f"{subject} grows from {_sizes(trend)}")
 
 
-def _growth(points: Points) -> Optional[Trend]:
+def _ranks_memory(host: str, samples: Sequence[Event]) -> Iterator[Decay]:
+    points = [(sample["time"], float(sum(sample["memory"]))) for sample in samples if sample.get("memory")]
+    trend, free = _growth(points), samples[-1].get("available")
+    if trend and (remaining_s := _time_left(trend, free)) < HORIZON_S:
+        remaining = (
+            f"; the last {_gib(float(free))} are used up in about {_duration(remaining_s)}" if free else ""
+        )
+        yield Decay(MEMORY, host, f"memory of the ranks on {host} grows from {_sizes(trend)}{remaining}")
+
+
+def _free_memory(host: str, samples: Sequence[Event]) -> Iterator[Decay]:
+    """Yield that other processes than the ranks use up what the job can still allocate on a host."""
+    points = [
+        (sample["time"], float(sample["available"]))
+        for sample in samples
+        if _is_number(sample.get("available"))
+    ]
+    trend = _growth(points, rises=False)
+    if trend and (remaining_s := _time_left(trend, points[-1][1])) < HORIZON_S:
+        remaining = f"used up in about {_duration(remaining_s)}; the ranks do not grow"
+        yield Decay(FREE_MEMORY, host, f"memory left on {host} falls from {_sizes(trend)}, {remaining}")
+
+
+def _growth(points: Points, *, rises: bool = True) -> Optional[Trend]:
     if not _is_long(points, least_points=SPANS):
         return None
     least = max(float(GROWS_BYTES), GROWS * min(value for _, value in points))
-    return find_trend(points, rises=True, least=least, relative=False)
+    return find_trend(points, rises=rises, least=least, relative=False)
 
 
 def _time_left(trend: Trend, free: Any) -> float:
-    return float(free) / trend.per_hour * 3600 if _is_number(free) else 0.0
+    return float(free) / abs(trend.per_hour) * 3600 if _is_number(free) else 0.0
 
 
 def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:

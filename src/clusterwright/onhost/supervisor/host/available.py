@@ -1,11 +1,15 @@
-"""The memory that a job can still allocate on this host, by the machine's and the cgroup's limits."""
+"""The memory that a job can still allocate on this host, by the machine's and the cgroup's limits.
+
+Cached files count as available, as in the kernel's MemAvailable: a data set that is read fills a cgroup, and takes
+nothing from what it can allocate.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import List
 
-from clusterwright.onhost.lib.sysfs import number
+from clusterwright.onhost.lib.sysfs import number, read
 
 V1, V2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
 
@@ -32,19 +36,26 @@ def _groups(of_process: str = "/proc/self/cgroup") -> List[int]:
     for _, controllers, path in rows:
         names = controllers.split(",")
         if "memory" in names:
-            free_bytes += _above(V1, path, "memory.limit_in_bytes", "memory.usage_in_bytes")
+            free_bytes += _above(V1, path, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
         elif controllers == "":
-            free_bytes += _above(V2, path, "memory.max", "memory.current")
+            free_bytes += _above(V2, path, "memory.max", "memory.current", "")
     return free_bytes
 
 
-def _above(root: str, path: str, limit: str, usage: str) -> List[int]:
+def _above(root: str, path: str, limit: str, usage: str, rows: str) -> List[int]:
     free_bytes = []
     while True:
         folder = root + path.rstrip("/")
         most, used = number(os.path.join(folder, limit)), number(os.path.join(folder, usage))
         if most is not None and used is not None:
-            free_bytes.append(most - used)
+            free_bytes.append(most - used + min(used, _cached(folder, rows)))
         if path in ("", "/"):
             return free_bytes
         path = os.path.dirname(path)
+
+
+def _cached(folder: str, rows: str) -> int:
+    """Return the bytes of cached files in a cgroup; the names in memory.stat begin with `rows`."""
+    names = (f"{rows}inactive_file", f"{rows}active_file")
+    lines = [line.split() for line in read(folder, "memory.stat").splitlines()]
+    return sum(int(line[1]) for line in lines if len(line) == 2 and line[0] in names and line[1].isdigit())
