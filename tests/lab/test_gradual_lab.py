@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(bool(REASONS), reason=f"hosts cannot be made here: {REASONS}"),
 ]
-NAME, NET, HOST = "wright-gradual", 233, "gpu-node1"
+NAME, NET, HOST = "wright-gradual", 238, "gpu-node1"
 MIB = 2**20
 
 
