@@ -62,8 +62,8 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     undo(lab, host, options)
     per_tick = max(1, int(_per_minute(options) * _TICK_S / 60))
     # exec: it returns once the program has replaced systemd's child, whose command line is another
-    options = ("--quiet", "--collect", "--service-type=exec", "--property=OOMScoreAdjust=1000")
-    run = ("systemd-run", f"--unit={UNIT}", *options)
+    settings = ("--quiet", "--collect", "--service-type=exec", "--property=OOMScoreAdjust=1000")
+    run = ("systemd-run", f"--unit={UNIT}", *settings)
     argv = ("python3", "-c", PROGRAM, str(per_tick), str(_most(options)), str(_TICK_S))
     must(lab, host, *run, *argv)
     pids = cgroups.processes(lab.name, host.name)
