@@ -1,9 +1,11 @@
 """An S3 server on loopback (moto), and a proxy before it that delays, refuses and damages requests."""
 
+import contextlib
 import gc
 import http.client
 import http.server
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +15,8 @@ import warnings
 from pathlib import Path
 
 import pytest
+
+from clusterwright.lab import able, image
 
 SOURCE = Path(__file__).parents[3] / "src"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIATESTTESTTEST", "AWS_SECRET_ACCESS_KEY": "secret-of-a-test"}
@@ -29,7 +33,7 @@ def free_port():
 class Storage:
     """The server and its one bucket, seen as another program sees them."""
 
-    def __init__(self, endpoint):
+    def __init__(self, endpoint, secret="x"):
         import boto3
 
         self.endpoint = endpoint
@@ -38,7 +42,7 @@ class Storage:
             endpoint_url=endpoint,
             region_name="us-east-1",
             aws_access_key_id="AKIATESTTESTTEST",
-            aws_secret_access_key="x",
+            aws_secret_access_key=secret,
         )
         self.client.create_bucket(Bucket=BUCKET)
 
@@ -112,25 +116,87 @@ class Proxy:
         self._server.server_close()
 
 
-@pytest.fixture(scope="session")
-def server_port():
-    """Moto's server for all tests of the folder."""
+@contextlib.contextmanager
+def s3_server(address="127.0.0.1"):
+    """Moto's server on an address of this machine; yields its port."""
     for module in ("boto3", "moto.server"):
         pytest.importorskip(module, reason=f"{module} is not installed (pip install 'clusterwright[dev]')")
     port = free_port()
     program = "from moto.server import main; main()"
-    argv = [sys.executable, "-W", "ignore", "-c", program, "-H", "127.0.0.1", "-p", str(port)]
+    argv = [sys.executable, "-W", "ignore", "-c", program, "-H", address, "-p", str(port)]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             end = time.monotonic() + 60
             while time.monotonic() < end:
                 with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    if probe.connect_ex((address, port)) == 0:
                         break
                 time.sleep(0.1)
             yield port
         finally:
             server.terminate()
+
+
+@pytest.fixture(scope="session")
+def server_port():
+    """Moto's server for all tests of the folder."""
+    with s3_server() as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def start_server():
+    """Return `s3_server`, and the storage that another program sees at an endpoint."""
+    return s3_server, Storage
+
+
+@pytest.fixture(scope="session")
+def ceph_root(tmp_path_factory):
+    """A root folder with Ceph of Debian 12, from the mirrors of this machine's apt."""
+    if reasons := able():
+        pytest.skip("; ".join(str(reason) for reason in reasons))
+    root, settings = tmp_path_factory.mktemp("ceph") / "root", tmp_path_factory.mktemp("apt") / "settings"
+    settings.write_text(image._apt_settings())
+    sources = image.sources(image._source_files(), "bookworm")
+    packages = "ceph-mon,ceph-osd,radosgw,ceph-common"
+    options = ("--variant=minbase", f"--include={packages}", f"--aptopt={settings}")
+    argv = ("mmdebstrap", *options, '--aptopt=APT::Install-Recommends "false"', "bookworm", root, *sources)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, done.stderr[-2000:]
+    yield root
+    shutil.rmtree(root)
+
+
+@pytest.fixture(scope="session")
+def ceph_endpoint(ceph_root):
+    """The address of the gateway of a Ceph cluster of one monitor and one OSD; all of it ends with the fixture."""
+    port = free_port()
+    shutil.copy(Path(__file__).with_name("ceph.sh"), ceph_root / "ceph.sh")
+    mounts = f"mount --bind /dev {ceph_root}/dev && mount -t proc proc {ceph_root}/proc"
+    steps = f'{mounts} && exec chroot {ceph_root} bash "$@"'
+    isolated = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
+    argv = (
+        *isolated,
+        "sh",
+        "-c",
+        steps,
+        "sh",
+        "/ceph.sh",
+        str(free_port()),
+        str(port),
+        *CREDENTIALS.values(),
+    )
+    log = ceph_root / "ceph.log"
+    with log.open("w") as output, subprocess.Popen(argv, stdout=output, stderr=output) as cluster:
+        try:
+            end = time.monotonic() + 300
+            while "\nready\n" not in log.read_text(errors="replace"):
+                assert cluster.poll() is None, log.read_text(errors="replace")[-3000:]
+                assert time.monotonic() < end, log.read_text(errors="replace")[-3000:]
+                time.sleep(0.5)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            cluster.kill()
 
 
 @pytest.fixture

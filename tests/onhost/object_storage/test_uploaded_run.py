@@ -1,5 +1,6 @@
 """Local runs whose checkpoints are uploaded: resumed exactly without their folder, or refused before the ranks."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,6 +15,8 @@ pytest.importorskip("boto3", reason="boto3 is not installed (pip install 'cluste
 
 from clusterwright.config.job import Job
 from clusterwright.launch.local import local
+from clusterwright.onhost.object_storage.bucket import PART_BYTES, Bucket, BucketError
+from clusterwright.onhost.object_storage.layout import parse_target
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(250)]
 ROOT = Path(__file__).parents[3]
@@ -49,6 +52,12 @@ def start(storage, tmp_path, monkeypatch):
     for run in started:
         if runs(int(run.job_id)):
             os.kill(int(run.job_id), signal.SIGKILL)
+
+
+@pytest.fixture
+def ceph_storage(storage, ceph_endpoint):
+    """An empty bucket of Ceph, with the credentials of the environment."""
+    return type(storage)(ceph_endpoint, os.environ["AWS_SECRET_ACCESS_KEY"])
 
 
 def runs(pid):
@@ -94,16 +103,45 @@ def losses(run):
 
 def test_a_run_without_its_folder_resumes_exactly_from_its_upload(start, storage):
     """All processes killed, the whole folder deleted: the next run has the losses of one that was never stopped."""
+    resume_exactly(start, storage)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_the_same_with_the_gateway_of_ceph(start, ceph_storage, tmp_path):
+    """Radosgw of Debian 12 with one monitor and one OSD; parts of a large object too, and uploads that were left."""
+    resume_exactly(start, ceph_storage, endpoint=ceph_storage.endpoint)
+    bucket = Bucket(parse_target("s3://models/large"), ceph_storage.endpoint)
+    data = os.urandom(3 * PART_BYTES + 12345)
+    (tmp_path / "large").write_bytes(data)
+    with (tmp_path / "large").open("rb") as file:
+        sha256 = bucket.upload("step-1/large", file, len(data))
+    with (tmp_path / "large").open("rb") as file, pytest.raises(BucketError, match="ended early"):
+        bucket.upload("step-2/large", file, len(data) + PART_BYTES)
+    ceph_storage.client.create_multipart_upload(Bucket="models", Key="large/step-3/large")
+    left = bucket.unfinished_uploads()
+    bucket.abort_uploads("step-3/")
+
+    assert sha256 == hashlib.sha256(data).hexdigest()
+    assert b"".join(bucket.download("step-1/large", len(data))) == data
+    assert left == ["step-3/large"]
+    assert bucket.unfinished_uploads() == []
+    with pytest.raises(BucketError, match="NoSuchBucket"):
+        Bucket(parse_target("s3://absent/x"), ceph_storage.endpoint).write("a", b"a")
+
+
+def resume_exactly(start, storage, **options):
+    """Kill a run that has uploaded, delete its folder, and compare the next run with one that was never stopped."""
     undisturbed = start("undisturbed", upload_to="")
     assert ended(undisturbed)["outcome"] == "finished"
-    first = start("first", TOY_PACE="0.5")
+    first = start("first", TOY_PACE="0.5", **options)
     wait_for(lambda: events(first, "checkpoint_uploaded"))
     os.kill(job(first), signal.SIGKILL)
     wait_for(lambda: not runs(job(first)))
     time.sleep(1)  # its ranks end with it
     shutil.rmtree(first)
 
-    second = start("second")
+    second = start("second", **options)
     assert ended(second)["outcome"] == "finished"
     (resumed,) = {event["step"] for event in events(second, "resumed")}
     assert resumed >= 4
