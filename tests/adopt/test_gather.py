@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from clusterwright.adopt.site import describe
 from clusterwright.cli.diff import watched_lines
 from clusterwright.edge.ssh import LocalMachine
 from clusterwright.errors import WrightError
+from clusterwright.provision.render.slurm_conf import slurm_conf
 
 CONF = """ClusterName=tiny
 SlurmctldHost=localhost
@@ -147,3 +149,30 @@ def test_a_group_with_another_system_has_its_own():
     assert site.cluster.nodes["control"].os == "rocky-9"
     assert site.cluster.nodes["n"].os is None
     assert "nodes.n.os: the hosts run debian-12, rocky-9" in mixed.adopted.placeholders
+
+
+TWO = """ClusterName=pair
+SlurmctldHost=ctl1(10.5.0.1)
+SlurmctldHost=ctl2(10.5.0.2)
+NodeName=n[1-2] NodeAddr=10.5.1.[1-2] CPUs=4 RealMemory=3000
+PartitionName=p Nodes=n[1-2] Default=YES
+"""
+
+
+def test_two_control_hosts_with_different_systems_are_two_groups_of_the_same_meaning():
+    """Both controllers stay controllers in their order, each with its own system and hardware."""
+    rocky = replace(HOST, os_release='ID="rocky"\nVERSION_ID="9.4"\n', meminfo="MemTotal: 8000000 kB\n")
+    recorded = RecordedSite(
+        {"/e/slurm.conf": TWO}, "/e", "24.05.3", "", {"ctl1": HOST, "ctl2": rocky, "n1": HOST}
+    )
+
+    site = describe(recorded.sources(), recorded.version, "x", facts_of(recorded))
+
+    cluster = site.cluster
+    assert site.differences == ()
+    assert [host.name for host in cluster.hosts("control")] == ["ctl1", "ctl2"]
+    assert [str(host.management) for host in cluster.hosts("control")] == ["10.5.0.1", "10.5.0.2"]
+    assert [cluster.on(host).os for host in cluster.hosts("control")] == ["debian-12", "rocky-9"]
+    assert cluster.control.name == "ctl1"
+    assert cluster.host("ctl2").group.memory < cluster.host("ctl1").group.memory
+    assert "SlurmctldHost=ctl1(10.5.0.1)\nSlurmctldHost=ctl2(10.5.0.2)\n" in slurm_conf(cluster, "")

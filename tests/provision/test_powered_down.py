@@ -161,3 +161,11 @@ def test_nobody_is_asked_where_hosts_stay_on(cluster):
 
     assert PoweredDownHosts.load(work).reports(ALL) == ()
     assert control.asked == []
+
+
+def test_hosts_that_power_saving_starts_are_no_hosts_that_come_and_go(altered):
+    """With a provider Slurm's own state decides, whatever State the node lines have."""
+    changes = {"nodes.a100.options": {"State": "CLOUD"}}
+
+    assert altered(changes).transient_hosts() == set(ALL)
+    assert altered(changes | {"slurm.power_saving": SAVING}).transient_hosts() == set()

@@ -179,15 +179,19 @@ def _run_in_job(cluster: Cluster, hosts: str, checks: Selection, job: JobOptions
 
 
 def _powered_up_hosts(cluster: Cluster, remote: Connection) -> tuple[str, ...] | None:
-    """Return all hosts except those that power saving has powered down; None for all hosts."""
+    """Return all hosts except those that are powered down or come and go; None for all hosts."""
     from clusterwright.config.names import fold
     from clusterwright.provision.powered_down import find_powered_down
 
-    off = find_powered_down(cluster, remote)
-    if not off:
-        return None
-    show_note(_("{hosts}: powered down by power saving, not checked", hosts=fold(sorted(off))))
-    return tuple(host.name for host in cluster.hosts() if host.name not in off)
+    off, transient = find_powered_down(cluster, remote), cluster.transient_hosts()
+    if off:
+        show_note(_("{hosts}: powered down by power saving, not checked", hosts=fold(sorted(off))))
+    if transient:
+        show_note(
+            _("{hosts}: not checked, because these nodes need not exist", hosts=fold(sorted(transient)))
+        )
+    without = off | transient
+    return tuple(host.name for host in cluster.hosts() if host.name not in without) if without else None
 
 
 def _show_verdicts(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:

@@ -221,6 +221,18 @@ class Cluster(Section):
             for index, name in group.places()
         )
 
+    def transient_hosts(self) -> frozenset[str]:
+        """Return the hosts that need not exist, which are not contacted; none where `power_saving` starts them."""
+        saving = self.slurm.power_saving
+        if saving is not None and saving.provider is not None:
+            return frozenset()
+        return frozenset(host.name for host in self.hosts() if host.group.is_transient)
+
+    def permanent_hosts(self) -> tuple[str, ...]:
+        """Return the names of the hosts without those that need not exist."""
+        transient = self.transient_hosts()
+        return tuple(host.name for host in self.hosts() if host.name not in transient)
+
     def host(self, name: str) -> Host:
         """Return the host with that name.
 

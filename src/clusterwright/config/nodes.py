@@ -125,6 +125,9 @@ class Gpus(Section):
         return tuple(f"{self.devices}{index}" for index in range(self.count))
 
 
+_TRANSIENT = frozenset({"CLOUD", "FUTURE", "EXTERNAL"})  # slurm.conf(5), State of a NodeName line
+
+
 class NodeGroup(Section):
     """Hosts of the same hardware and role."""
 
@@ -168,6 +171,13 @@ class NodeGroup(Section):
         default={},
         example='{Weight: "10"}',
     )
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the hosts come and go: nodes with State=CLOUD, FUTURE or EXTERNAL exist in slurm.conf at first."""
+        return next(
+            (value.upper() in _TRANSIENT for key, value in self.options.items() if key == "State"), False
+        )
 
     @cache_per_instance
     def names(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from clusterwright.config.cluster import Cluster, Unmanaged
+from clusterwright.config.names import fold
 from clusterwright.edge.bundler import library
 from clusterwright.edge.certificates import certificates
 from clusterwright.edge.clock import Clock, SystemClock
@@ -23,6 +24,7 @@ from clusterwright.edge.secrets import (
 )
 from clusterwright.edge.ssh import Connection, LocalMachine, Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
+from clusterwright.i18n import _
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.package_bundle.archive import Bundle, open_bundle
 from clusterwright.provision.package_bundle.requirements import required_packages
@@ -116,7 +118,9 @@ def apply(
             write_munge_key(folder, context.secrets[KEY])
         return agrees
 
-    hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]
+    transient = cluster.transient_hosts()
+    chosen = [host.name for host in cluster.hosts() if only is None or host.name in only]
+    hosts = [host for host in chosen if host not in transient]
     powered_down = PoweredDownHosts.load(work)
     active_hosts = [host for host in hosts if host not in powered_down.hosts]
     powered_down, report = powered_down.recheck(
@@ -124,7 +128,20 @@ def apply(
     )
     if not dry_run:
         powered_down.store(report)
-    return replace(report, hosts=report.hosts + powered_down.reports(hosts))
+    report = replace(report, hosts=report.hosts + powered_down.reports(hosts))
+    return _with_note(report, [host for host in chosen if host in transient])
+
+
+def _with_note(report: ChangeReport, transient: list[str]) -> ChangeReport:
+    """Return the report with a note of the hosts that were not contacted because they come and go."""
+    if not transient or not report.hosts:
+        return report
+    note = _(
+        "{hosts}: not contacted, because the State of these nodes in slurm.conf is CLOUD, FUTURE or EXTERNAL",
+        hosts=fold(transient),
+    )
+    first, *rest = report.hosts
+    return replace(report, hosts=(replace(first, notes=(*first.notes, note)), *rest))
 
 
 def _package_bundle(cluster: Cluster, resources: Callable[[str], tuple[Resource, ...]]) -> Bundle | None:

@@ -52,9 +52,7 @@ def refuse_new_key(cluster: Cluster, source: str, folder: Path, remote: Remote) 
     """
     if stored_munge_key(folder) is not None or not cluster.manages("munge"):
         return
-    results = fan_out(
-        [host.name for host in cluster.hosts()], lambda host: Host(remote, host).run_root(_TEST)
-    )
+    results = fan_out(cluster.permanent_hosts(), lambda host: Host(remote, host).run_root(_TEST))
     if hosts := [host for host, result in results.items() if result.out.strip() == "key"]:
         path = folder / "munge.key"
         raise WrightError.from_code(

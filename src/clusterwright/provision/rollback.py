@@ -32,7 +32,7 @@ def undoable(cluster: Cluster, source: str, remote: Remote, clock: Clock | None 
     """List the applies that hosts can roll back, newest first, and the hosts that failed to list theirs."""
     clock = clock or SystemClock()
     work = HostWork(cluster, Path(source).name, remote, clock, stamp(clock))
-    host_reports = fan_out([host.name for host in cluster.hosts()], lambda host: work.run_agent(host, "list"))
+    host_reports = fan_out(cluster.permanent_hosts(), lambda host: work.run_agent(host, "list"))
     return Listed(
         fold_applies(host_reports.values()),
         tuple(host_report for host_report in host_reports.values() if host_report.error),
@@ -79,7 +79,7 @@ def rollback(
     listed = undoable(cluster, source, remote, clock)
     names = [entry.when for entry in listed.applies]
     chosen = to or (names[0] if names else "")
-    if not names and len(listed.failed) == len(cluster.hosts()):
+    if not names and len(listed.failed) == len(cluster.permanent_hosts()):
         message = _("no host responds: {error}", error=listed.failed[0].error)
         fix = _("run `wright check` to find out why; nothing was changed")
         raise WrightError.from_code("unreachable", message, fix)
@@ -98,5 +98,5 @@ def rollback(
         )
         raise WrightError.from_code("rollback-unknown", message, fix, exit_code=EXIT_USAGE)
     work = HostWork(cluster, Path(source).name, remote, clock, stamp(clock), to=chosen)
-    hosts = [host.name for host in cluster.hosts()]
+    hosts = list(cluster.permanent_hosts())
     return carry_out(work, hosts, policy=policy or DisruptionPolicy(), dry_run=dry_run, agree=agree)

@@ -97,7 +97,7 @@ def versions(task: Upgrade) -> dict[str, str]:
     Raises:
         WrightError: hosts do not respond or have no Slurm; an upgrade covers all hosts.
     """
-    names = [host.name for host in task.cluster.hosts()]
+    names = task.cluster.permanent_hosts()
     results = fan_out(names, lambda host: task.run(host, VERSION))
     version_by_host = {host: version_of(result.out) for host, result in results.items()}
     unresponsive = [host for host, version in version_by_host.items() if not version]
