@@ -6,8 +6,13 @@ import pytest
 
 from clusterwright.adopt.express import SiteFacts
 from clusterwright.adopt.site import describe
+from clusterwright.config.load import cluster_of
+from clusterwright.config.reader import read
 from clusterwright.config.slurm_rules import Source
-from clusterwright.errors import WrightError
+from clusterwright.errors import SpecError, WrightError
+from clusterwright.provision.render.cgroup_conf import cgroup_conf
+from clusterwright.provision.render.gres_conf import gres_conf
+from clusterwright.provision.render.topology_conf import topology
 
 SITE = """ClusterName=Physics_2
 SlurmctldHost=ctl(10.1.0.1)
@@ -78,23 +83,77 @@ def test_without_addresses_the_file_says_that_they_are_placeholders():
 
 
 def test_what_the_file_cannot_hold_is_listed_with_its_place():
-    """A key that the release does not have, a state of nodes, and lines of gres.conf and cgroup.conf."""
+    """A key that the release does not have, a state of nodes, and lines of slurmdbd.conf."""
     text = SITE + "Frobnicate=1\nDownNodes=g1 State=DOWN\n"
 
-    site = described(
-        text,
-        gres="AutoDetect=nvml\nNodeName=g[1-4] Name=gpu Type=a100 File=/dev/nvidia[0-3]\n",
-        cgroup="ConstrainDevices=yes\nConstrainCores=no\n",
-    )
+    site = described(text, slurmdbd="DbdHost=ctl\nPurgeEventAfter=1month\n")
 
     places = {(line.file, line.line, line.text) for line in site.adopted.left_out}
     assert places == {
         ("slurm.conf", 10, "Frobnicate=1"),
         ("slurm.conf", 11, "DownNodes=g1"),
-        ("gres.conf", 1, "AutoDetect=nvml"),
-        ("cgroup.conf", 2, "ConstrainCores=no"),
+        ("slurmdbd.conf", 1, "DbdHost=ctl"),
+        ("slurmdbd.conf", 2, "PurgeEventAfter=1month"),
     }
-    assert "#   gres.conf:1: AutoDetect=nvml: " in site.text
+    assert "#   slurmdbd.conf:2: PurgeEventAfter=1month: " in site.text
+
+
+GRES = """# GPUs
+AutoDetect=off
+NodeName=g[1-4] Name=gpu Type=a100 \\
+  File=/dev/nvidia[0-3] Cores=0-15  # the first socket
+Include more.conf
+"""
+TOPOLOGY = """# switches
+- topology: network
+  tree:
+    switches:
+      - switch: s1  # leaf
+        nodes: g[1-4]
+"""
+
+
+def test_other_files_are_held_line_by_line_where_no_field_has_their_meaning():
+    """gres.conf, cgroup.conf and topology are rendered from the file as they are, with what they include."""
+    included = {"more.conf": (Source("more.conf", "gres.conf", "NodeName=big Name=nic Count=2\n"),)}
+    sources = [
+        Source(
+            "slurm.conf", "slurm.conf", SITE, {"nodes.conf": (Source("nodes.conf", "slurm.conf", NODES),)}
+        ),
+        Source("gres.conf", "gres.conf", GRES, included),
+        Source("cgroup.conf", "cgroup.conf", "ConstrainCores=no\nConstrainDevices=yes\n"),
+        Source("topology.yaml", "topology.yaml", TOPOLOGY),
+    ]
+
+    site = describe(sources, "25.05.1", "a folder")
+
+    assert site.adopted.left_out == ()
+    assert site.cluster.slurm.files["gres.conf"] == (
+        "AutoDetect=off",
+        "NodeName=g[1-4] Name=gpu Type=a100 File=/dev/nvidia[0-3] Cores=0-15",
+        "NodeName=big Name=nic Count=2",
+    )
+    assert cgroup_conf(site.cluster, "") == "ConstrainCores=no\nConstrainDevices=yes\n"
+    name, text = topology(site.cluster, "")
+    assert (name, text.splitlines()[-1]) == ("topology.yaml", "        nodes: g[1-4]")
+    assert gres_conf(site.cluster, "", site.cluster.nodes["g"]).startswith("AutoDetect=off\n")
+
+
+def test_other_files_that_fields_hold_are_not_lines():
+    """GPUs whose gres.conf has the meaning of the rendered one need no line in the file."""
+    line = "NodeName=g[1-4] Name=gpu Type=a100 File=/dev/nvidia0,/dev/nvidia1,/dev/nvidia[2-3]\n"
+
+    assert described(gres=line).cluster.slurm.files == {}
+
+
+def test_lines_of_other_files_belong_to_the_file_of_a_site_only():
+    """In a file of ours the fields decide, and a second source would contradict them."""
+    text = described(cgroup="ConstrainCores=no\n").text.replace("defaults: slurm", "defaults: clusterwright")
+
+    with pytest.raises(SpecError) as error:
+        cluster_of(read(text.encode(), "cluster.yaml"))
+
+    assert "slurm.files" in str(error.value)
 
 
 def test_a_password_is_not_in_the_file():

@@ -33,6 +33,7 @@ def changes(old, new):
         ("Nodes=n[1-4]", "Nodes=ALL"),
         ("SlurmctldHost=m", "ControlMachine=m"),
         ("RealMemory=1000", "RealMemory=1000 Weight=1 State=UNKNOWN"),
+        ("ClusterName=c", "ClusterName=C"),
     ],
 )
 def test_the_same_meaning_is_no_difference(old, new):

@@ -70,6 +70,6 @@ def test_only_the_control_host_is_asked_and_only_with_accounting(cluster):
 
 def test_sacctmgr_is_asked_for_this_cluster_alone():
     """A database may hold others."""
-    want = SimpleNamespace(cluster=SimpleNamespace(name="lab"))
+    want = SimpleNamespace(cluster=SimpleNamespace(slurm_name="lab"))
 
     assert "cluster=lab " in " ".join(associations.argv(want))

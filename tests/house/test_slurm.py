@@ -16,7 +16,8 @@ FLAG = re.compile(
 )
 # Keys of slurm.conf and reservations with the same names, and a page that shows a state.
 NOT_NODES = {
-    "diagnose/pending/reasons/nodes.py", "onhost/provision/reservations.py", "provision/render/reservations.py",
+    "adopt/reservations.py", "diagnose/pending/reasons/nodes.py", "onhost/provision/reservations.py",
+    "provision/render/reservations.py",
     "provision/render/slurm_releases.py", "monitor/web/compact.py",
 }  # fmt: skip
 # Files that name a program of Slurm and split texts without names and comments of jobs: messages, files and answers of

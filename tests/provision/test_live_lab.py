@@ -169,8 +169,11 @@ LEFT_OUT = {
     "rdma.mpi_default": "test_rdma_lab.py",
     "manage": "tests/provision/test_manage.py",
     "slurm.defaults": "tests/adopt",
+    "slurm.files": "tests/adopt",
     "nodes.NAME.options": "tests/adopt",
     "partitions.NAME.options": "tests/adopt",
+    "qos.NAME.options": "tests/adopt",
+    "teams.NAME.options": "tests/adopt",
     "slurm.block_size": "the lab's Slurm has no block topology",
     **dict.fromkeys(
         (

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clusterwright.adopt.express import Adopted
+from clusterwright.config.source import printable
 from clusterwright.i18n import _
 
 _UNQUOTED = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -57,7 +58,7 @@ def _tail(adopted: Adopted) -> str:
         text += "".join(f"#   {field}\n" for field in adopted.placeholders)
     if adopted.left_out:
         text += "\n" + _comment(_("Lines of the site's files that this file does not hold:"))
-        text += "".join(f"#   {' '.join(str(line).split())}\n" for line in adopted.left_out)
+        text += "".join(f"#   {printable(' '.join(str(line).split()))}\n" for line in adopted.left_out)
     return text
 
 
@@ -70,6 +71,10 @@ def _lines(key: str, value: Any, indent: int) -> Iterator[str]:
     start = f"{' ' * indent}{_scalar(key)}:"
     inline = f"{start} {_inline(value)}\n"
     has_sections = isinstance(value, Mapping) and any(isinstance(item, Mapping) for item in value.values())
+    if isinstance(value, list) and len(inline) > _WIDTH:
+        yield f"{start}\n"
+        yield from (f"{' ' * (indent + 2)}- {_inline(item)}\n" for item in value)
+        return
     if not isinstance(value, Mapping) or not value or (len(inline) <= _WIDTH and not has_sections):
         yield inline
         return

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
+from clusterwright.adopt.account_tables import parse_accounts
+from clusterwright.adopt.accounts import UnixIds, account_sections
 from clusterwright.adopt.groups import HostGroup, free_name, node_groups
 from clusterwright.adopt.lines import (
     SECRETS,
@@ -20,6 +22,7 @@ from clusterwright.adopt.lines import (
 )
 from clusterwright.adopt.networks import addressed
 from clusterwright.adopt.partitions import partition_sections
+from clusterwright.adopt.reservations import TABLE, reservation_sections
 from clusterwright.config.slurm_rules import ConfEntry, SlurmConf
 from clusterwright.config.slurm_rules.rules.network import controller_address, controller_name
 from clusterwright.errors import WrightError
@@ -54,7 +57,8 @@ class SiteFacts:
     """What is known of a site beyond its Slurm files.
 
     `addresses`, `hardware` and `systems` (distributions) by host name; `os`: the distribution of most hosts; `driver`:
-    version of the NVIDIA driver where all hosts have the same; `shared`: network folders that all hosts have.
+    version of the NVIDIA driver where all hosts have the same; `shared`: network folders that all hosts have; `tables`:
+    output of sacctmgr and of `scontrol show reservation`; `ids`: of users and groups.
     """
 
     addresses: Mapping[str, IPv4Address] = field(default_factory=dict)
@@ -63,6 +67,8 @@ class SiteFacts:
     driver: str = ""
     hardware: Mapping[str, ObservedHardware] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
+    tables: Mapping[str, str] = field(default_factory=dict)
+    ids: UnixIds = field(default_factory=UnixIds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +114,30 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
         "software": {"slurm": version, **({"driver": facts.driver} if facts.driver else {})},
         "slurm": {"defaults": "slurm", "options": options},
         "partitions": partitions,
-        "accounting": {"enabled": conf.plugin("AccountingStorageType", "none") == "slurmdbd"},
+        **_people(conf, groups, facts, left_out),
     }
     return Adopted(values, tuple(left_out), tuple(_placeholders(groups, subnet, host_addresses, facts)))
+
+
+def _people(
+    conf: SlurmConf, groups: Mapping[str, HostGroup], facts: SiteFacts, left_out: list[LeftOut]
+) -> dict[str, Any]:
+    """Return the sections of accounting, QOS, teams, users and reservations."""
+    sections: dict[str, Any] = {}
+    is_enabled = conf.plugin("AccountingStorageType", "none") == "slurmdbd"
+    if is_enabled:
+        records = parse_accounts(facts.tables, conf.get("ClusterName"))
+        sections = account_sections(records, facts.ids, left_out)
+    nodes = frozenset(host for group in groups.values() if not group.is_control for host in group.hosts)
+    text = facts.tables.get(TABLE, "")
+    if reservations := reservation_sections(text, nodes, sections, left_out):
+        sections["reservations"] = reservations
+    accounting: dict[str, Any] = {"enabled": is_enabled}
+    host = _short(conf.get("AccountingStorageHost"))
+    others = [group.hosts[0] for group in groups.values() if group.is_control][1:]
+    if is_enabled and host in others:
+        accounting["host"] = host
+    return {"accounting": accounting, **sections}
 
 
 def _short(name: str) -> str:

@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
+from typing import Any
 
+from clusterwright.adopt.accounts import UnixIds
 from clusterwright.adopt.express import ObservedHardware, SiteFacts, parse_address
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.check.facts.memory import memory
@@ -63,6 +65,8 @@ def facts_of(site: RecordedSite) -> SiteFacts:
         driver=drivers.pop() if len(drivers) == 1 else "",
         hardware={name: description for name, host in site.hosts.items() if (description := _hardware(host))},
         shared=_shared(site.hosts.values()),
+        tables=site.tables,
+        ids=_ids(site.hosts.values()),
     )
 
 
@@ -104,6 +108,27 @@ def _shared(hosts: Iterable[RecordedHost]) -> tuple[str, ...]:
     common = {path for path in common if path not in _EXCLUDED_FOLDERS and path.split("/")[1] not in _SYSTEM}
     tops = [path for path in common if not any(path.startswith(f"{parent}/") for parent in common)]
     return tuple(sorted(tops, key=lambda path: (path.startswith("/home"), path)))
+
+
+def _ids(hosts: Iterable[RecordedHost]) -> UnixIds:
+    """Return the ids of users and groups that have the same on all hosts."""
+    examined = [host for host in hosts if host.passwd and host.group]
+    if not examined:
+        return UnixIds()
+    users = set.intersection(*(_accounts(host.passwd, ids=2) for host in examined))
+    groups = set.intersection(*(_accounts(host.group, ids=1) for host in examined))
+    return UnixIds({name: (uid, gid) for name, uid, gid in users}, dict(groups))
+
+
+def _accounts(text: str, ids: int) -> set[tuple[Any, ...]]:
+    """Return the name and the ids of each line of passwd(5), which has two, or of group(5), which has one."""
+    rows = (line.split(":") for line in text.splitlines())
+    numbers = ((row[0], row[2 : 2 + ids]) for row in rows if len(row) > 3)
+    return {(name, *map(int, texts)) for name, texts in numbers if all(map(_is_id, texts))}
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 11
 
 
 def _network_mounts(text: str) -> set[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clusterwright.adopt.account_tables import ASSOCIATIONS, DUMP, QOS, USERS
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
+from clusterwright.adopt.reservations import TABLE
 from clusterwright.config.load import text_of
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -12,11 +14,14 @@ from clusterwright.i18n import _
 _PATTERNS = ("*.conf", "*.yaml", "*/*.conf")
 VERSION, ADDRESSES, HOSTS = "slurm", "addresses", "hosts"  # in the folder, beside slurm.conf
 
+TABLES = (QOS, ASSOCIATIONS, USERS, DUMP, TABLE)
+
 
 def read_folder(folder: Path) -> RecordedSite:
     """Read the folder: `slurm` has the output of `scontrol --version`, `addresses` lines of NAME ADDRESS.
 
-    `hosts/NAME/` has the texts of a host: os_release, meminfo, lscpu, gpus, mounts.
+    `hosts/NAME/` has the texts of a host, by the names of RecordedHost. `qos`, `associations` and `users` are tables of
+    `sacctmgr -P show`, `dump` a file of `sacctmgr dump`, `reservations` the output of `scontrol show reservation -o`.
 
     Raises:
         WrightError: the folder has no slurm.conf, or a file cannot be read.
@@ -32,7 +37,8 @@ def read_folder(folder: Path) -> RecordedSite:
     hosts = {path.name: _host(path) for path in sorted((folder / HOSTS).glob("*")) if path.is_dir()}
     files = {str(path): text_of(path) for path in paths}
     version = _text(folder / VERSION).strip().rpartition(" ")[2]
-    return RecordedSite(files, str(folder), version, _text(folder / ADDRESSES), hosts)
+    tables = {name: _text(folder / name) for name in TABLES}
+    return RecordedSite(files, str(folder), version, _text(folder / ADDRESSES), hosts, tables)
 
 
 def _host(folder: Path) -> RecordedHost:

@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
+from clusterwright.adopt.account_tables import ASSOCIATIONS, QOS, USERS
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
+from clusterwright.adopt.reservations import TABLE
 from clusterwright.config.slurm_rules import parse_conf
 from clusterwright.config.slurm_rules.rules.network import controller_name
 from clusterwright.edge import slurm
@@ -29,6 +31,8 @@ _HOST_COMMANDS = {
     "lscpu": "LC_ALL=C lscpu",
     "gpus": "timeout 20 nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader,nounits",
     "mounts": "findmnt --json --list -o TARGET,SOURCE,FSTYPE,OPTIONS",
+    "passwd": "cat /etc/passwd",
+    "group": "cat /etc/group",
 }
 
 
@@ -40,10 +44,21 @@ def gather(remote: Connection, control: str, hosts: Sequence[str] = ()) -> Recor
     """
     host = Host(remote, control)
     site = gather_slurm(host)
-    site = replace(site, addresses=_addresses(host, site))
+    site = replace(site, addresses=_addresses(host, site), tables=gather_tables(host))
     names = list(dict.fromkeys((control, *hosts)))
     facts = fan_out(names, lambda name: RecordedHost(**_run(Host(remote, name), "", _HOST_COMMANDS)))
     return replace(site, hosts=facts)
+
+
+def gather_tables(host: Host) -> dict[str, str]:
+    """Read accounts, users, QOS and reservations from slurmdbd and slurmctld, with what the login user may see."""
+    commands = {
+        QOS: client.all_qos(),
+        ASSOCIATIONS: client.all_associations(),
+        USERS: client.all_users(),
+        TABLE: client.show_reservations(),
+    }
+    return _run(host, "", {name: f"timeout 30 {client.line(argv)}" for name, argv in commands.items()})
 
 
 def gather_slurm(host: Host) -> RecordedSite:

@@ -130,6 +130,8 @@ def _value(key: str, value: str) -> str:
         return "yes" if text in _YES else "no"
     if key in ("maxtime", "defaulttime") and (limit := minutes(value)) is not None:
         return str(limit)
+    if key == "clustername":  # slurmctld converts it
+        return text
     if key in _LISTS or key in LIST_VALUED_KEYS:
         return ",".join(sorted(item.strip() for item in value.split(",") if item.strip()))
     return value.strip()

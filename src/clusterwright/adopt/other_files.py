@@ -1,26 +1,58 @@
-"""Lines of gres.conf, cgroup.conf, topology.conf and slurmdbd.conf whose meaning no field of the cluster file has."""
+"""gres.conf, cgroup.conf, topology.conf and slurmdbd.conf: as fields, else as lines in `slurm.files`, else listed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
-from clusterwright.adopt.lines import LeftOut, redacted
+from clusterwright.adopt.lines import LeftOut, is_option, redacted
+from clusterwright.adopt.meaning import Difference
 from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
 from clusterwright.config.slurm_rules import ConfEntry, SlurmConf, Source, parse_conf
 from clusterwright.config.slurm_rules.conf import device_files
 from clusterwright.i18n import _
 from clusterwright.provision.render.cgroup_conf import cgroup_conf
 from clusterwright.provision.render.gres_conf import gres_conf
+from clusterwright.provision.render.slurm_conf import slurm_conf
 from clusterwright.provision.render.slurmdbd_conf import slurmdbd_conf
 from clusterwright.provision.render.topology_conf import topology
+from clusterwright.slurm.conf_files import conf_lines
+from clusterwright.slurm.records import split_lines
 
+FILES = ("gres.conf", "cgroup.conf", "topology.conf", "topology.yaml")  # of `slurm.files`
+_COMMENT = re.compile(r"(^|\s)#.*")
 Meaning = tuple[str, ...]
+
+
+def site_files(sources: Iterable[Source], conf: SlurmConf, cluster: Cluster) -> dict[str, list[str]]:
+    """Return the lines of the files whose meaning the fields of the cluster file do not have."""
+    return {
+        source.kind: list(_lines(source))
+        for source in sources
+        if source.kind in FILES and file_differences(cluster, conf, source.kind)
+    }
+
+
+def _lines(source: Source) -> Iterator[str]:
+    """Yield the lines without comments that `slurm.files` can have, with those of included files."""
+    if source.kind == "topology.yaml":
+        lines = (_COMMENT.sub("", line).rstrip() for line in split_lines(source.text))
+        yield from (line for line in lines if is_option(line))
+        return
+    for line in conf_lines(source.text):
+        for included in source.includes.get(line.include, ()):
+            yield from _lines(included)
+        if not line.include and is_option(line.text.replace('"', "")):
+            yield " ".join(line.text.split())
 
 
 def other_lines(conf: SlurmConf, cluster: Cluster) -> tuple[LeftOut, ...]:
     """Return the lines that the files rendered from the cluster file do not have, in the order of the files."""
-    rendered = parse_conf(_rendered(cluster), conf.slurm_release)
-    rendered_meanings = {meaning for entry in rendered.entries for meaning in _meanings(rendered, *entry)}
+    rendered = _rendered(cluster, conf.slurm_release)
+    rendered_meanings = {
+        meaning for kind, entry in rendered.entries for meaning in _meanings(rendered, kind, entry)
+    }
     reason = _("no field holds it; the file stays as it is")
     lines = [
         LeftOut(entry.file, entry.line, _text(entry), reason)
@@ -35,7 +67,47 @@ def other_lines(conf: SlurmConf, cluster: Cluster) -> tuple[LeftOut, ...]:
     return tuple(lines)
 
 
-def _rendered(cluster: Cluster) -> Iterator[Source]:
+def file_differences(cluster: Cluster, conf: SlurmConf, kind: str) -> list[Difference]:
+    """Return where a file of the site means something else than the cluster file, first the cluster file's value."""
+    rendered = _rendered(cluster, conf.slurm_release)
+    kind = "topology.conf" if kind == "topology.yaml" else kind
+    ours, theirs = (
+        {key: lines[-1].value.lower() for key, lines in side.settings.get(kind, {}).items()}
+        for side in (rendered, conf)
+    )
+    rows = [
+        Difference(kind, key, ours.get(key, ""), theirs.get(key, ""))
+        for key in sorted(ours.keys() | theirs.keys())
+        if ours.get(key) != theirs.get(key)
+    ]
+    expected, actual = _all_meanings(rendered, kind), _all_meanings(conf, kind)
+    rows += [Difference(kind, text, "+", "") for text in _folded(kind, expected - actual)]
+    rows += [Difference(kind, text, "", "+") for text in _folded(kind, actual - expected)]
+    return rows
+
+
+def _all_meanings(conf: SlurmConf, kind: str) -> set[Meaning]:
+    return {
+        meaning for file, entry in conf.entries if file == kind for meaning in _meanings(conf, kind, entry)
+    }
+
+
+def _folded(kind: str, meanings: set[Meaning]) -> list[str]:
+    """Return meanings as texts; those of gres.conf have hosts with the same ones together."""
+    if kind != "gres.conf":
+        return sorted(" ".join(filter(None, meaning[1:])) for meaning in meanings)
+    hosts: dict[Meaning, list[str]] = {}
+    for host, *device in meanings:
+        hosts.setdefault(tuple(device), []).append(host)
+    return sorted(f"{fold(names)}: {' '.join(filter(None, device))}" for device, names in hosts.items())
+
+
+def _rendered(cluster: Cluster, slurm_release: str) -> SlurmConf:
+    return parse_conf(_sources(cluster), slurm_release)
+
+
+def _sources(cluster: Cluster) -> Iterator[Source]:
+    yield Source("slurm.conf", "slurm.conf", slurm_conf(cluster, ""))
     yield Source("cgroup.conf", "cgroup.conf", cgroup_conf(cluster, ""))
     yield Source("gres.conf", "gres.conf", gres_conf(cluster, ""))
     if cluster.accounting.enabled:
@@ -47,16 +119,18 @@ def _rendered(cluster: Cluster) -> Iterator[Source]:
 def _meanings(conf: SlurmConf, kind: str, entry: ConfEntry) -> Iterator[Meaning]:
     """Yield what a line says, as tuples to compare files by: in gres.conf one for each host and device file."""
     if kind != "gres.conf":
-        yield kind, entry.key, entry.name, *(f"{key}={value}" for key, value in sorted(entry.values.items()))
+        yield kind, entry.key, entry.name, *_pairs(entry.values)
         return
     named = entry.get("NodeName") or (entry.name if entry.key == "NodeName" else "")
     hosts = conf.hosts if not named else ConfEntry("", named, {}, frozenset(), "", 0).hosts
-    details = sorted(
-        (key, value) for key, value in entry.values.items() if key in ("cores", "links", "flags")
-    )
+    details = {key: value for key, value in entry.values.items() if key in ("cores", "links", "flags")}
     for host in hosts:
         for device in device_files(entry.get("File")) or ("",):
-            yield host, entry.get("Name"), entry.get("Type"), device, entry.get("Count"), str(details)
+            yield host, entry.get("Name"), entry.get("Type"), device, entry.get("Count"), *_pairs(details)
+
+
+def _pairs(values: Mapping[str, str]) -> list[str]:
+    return [f"{key}={value}" for key, value in sorted(values.items())]
 
 
 def _text(entry: ConfEntry) -> str:

@@ -15,20 +15,22 @@ _DEEPEST = 8  # includes within includes; a file that includes itself would neve
 
 @dataclass(frozen=True, slots=True)
 class RecordedHost:
-    """Texts of one host: /etc/os-release, /proc/meminfo, and output of lscpu, nvidia-smi and findmnt."""
+    """Texts of one host: /etc/os-release, /proc/meminfo, output of lscpu, nvidia-smi and findmnt, passwd and group."""
 
     os_release: str = ""
     meminfo: str = ""
     lscpu: str = ""
     gpus: str = ""
     mounts: str = ""
+    passwd: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedSite:
     """Texts of a site: its Slurm files by path, their folder, the version of Slurm, and the texts of hosts.
 
-    `addresses`: lines of NAME ADDRESS.
+    `addresses`: lines of NAME ADDRESS; `tables`: output of sacctmgr and `scontrol show reservation` by name.
     """
 
     files: Mapping[str, str]
@@ -36,6 +38,7 @@ class RecordedSite:
     version: str
     addresses: str = ""
     hosts: Mapping[str, RecordedHost] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
 
     def sources(self) -> tuple[Source, ...]:
         """Return the files that Slurm reads, each with those that it includes."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from clusterwright.adopt.document import document
 from clusterwright.adopt.express import Adopted, SiteFacts, express
 from clusterwright.adopt.meaning import Difference, differences
-from clusterwright.adopt.other_files import other_lines
+from clusterwright.adopt.other_files import other_lines, site_files
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.load import cluster_of
 from clusterwright.config.reader import read
@@ -39,9 +39,13 @@ def describe(
         WrightError: `no-nodes`: slurm.conf describes no host or no partition that a cluster file can have.
         SpecError: the values contradict a rule of cluster files.
     """
+    sources = tuple(sources)
     conf = parse_conf(sources, release(version), is_folder=True)
     adopted = express(conf, version, facts)
     cluster = _load(document(adopted, source_name))
+    if files := site_files(sources, conf, cluster):
+        adopted.values["slurm"]["files"] = files
+        cluster = _load(document(adopted, source_name))
     rendered = parse_conf([Source("slurm.conf", "slurm.conf", slurm_conf(cluster, ""))], release(version))
     adopted = replace(adopted, left_out=(*adopted.left_out, *other_lines(conf, cluster)))
     return Site(document(adopted, source_name), cluster, adopted, differences(conf, rendered))

@@ -285,6 +285,19 @@ class Cluster(Section):
         return any(role in MANAGED_ROLES.get(name, (name,)) for name in self.manage)
 
     @property
+    def slurm_name(self) -> str:
+        """Slurm's ClusterName, which slurmdbd has in lower case."""
+        return self.slurm.options.get("ClusterName", self.name).lower()
+
+    def unix_users(self) -> dict[str, int]:
+        """Return the uid of each user whose accounts on hosts apply creates."""
+        return {name: user.uid for name, user in self.users.items() if user.uid is not None}
+
+    def unix_groups(self) -> dict[str, int]:
+        """Return the gid of each team whose group on hosts apply creates."""
+        return {name: team.gid for name, team in self.teams.items() if team.gid is not None}
+
+    @property
     def accountant(self) -> Host | None:
         """The host of slurmdbd and its database; None if accounting is off."""
         if not self.accounting.enabled:

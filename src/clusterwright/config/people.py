@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from clusterwright.config.field import Cost, Section, refuse, setting
-from clusterwright.config.names import AccountName
+from clusterwright.config.names import AccountName, ConfLine, SlurmKey
 from clusterwright.i18n import _
 
 # sshd(8) AUTHORIZED_KEYS: type, base64, comment. Options before the type can run commands and are rejected.
@@ -35,9 +35,10 @@ PublicKey = Annotated[str, AfterValidator(_public_key)]
 class Team(Section):
     """Users who share a part of the cluster: a Unix group and a Slurm account."""
 
-    gid: int = setting(
-        "Group id on every host (gid).",
-        cost=Cost.REBUILD, example="5000", least=_FIRST_ID, most=_LAST_ID,
+    gid: int | None = setting(
+        "Group id on every host (gid); not set: a Slurm account without a Unix group of ours, only with"
+        " `slurm.defaults: slurm`.",
+        cost=Cost.REBUILD, default=None, example="5000", least=_FIRST_ID, most=_LAST_ID,
     )  # fmt: skip
     # 10^6: enough steps for any division, far below the 2^31 that Slurm holds.
     shares: int = setting(
@@ -56,14 +57,20 @@ class Team(Section):
     max_jobs: int | None = setting(
         "Maximum running jobs of all members; default: no limit.", default=None, example="50", least=0
     )
+    options: dict[SlurmKey, ConfLine] = setting(
+        "Additional settings of the account, as sacctmgr names them; they replace those that other fields set.",
+        default={},
+        example='{MaxSubmitJobs: "200"}',
+    )
 
 
 class User(Section):
     """A person with an account on every host."""
 
-    uid: int = setting(
-        "User id on every host (uid).",
-        cost=Cost.REBUILD, example="6001", least=_FIRST_ID, most=_LAST_ID,
+    uid: int | None = setting(
+        "User id on every host (uid); not set: the site creates the account, such as by LDAP, only with"
+        " `slurm.defaults: slurm`.",
+        cost=Cost.REBUILD, default=None, example="6001", least=_FIRST_ID, most=_LAST_ID,
     )  # fmt: skip
     team: AccountName = setting("Team that the user's jobs are charged to.", example="vision")
     additional_teams: tuple[AccountName, ...] = setting(

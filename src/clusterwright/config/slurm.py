@@ -24,6 +24,7 @@ _MAX_PORT = 65535  # 16 bits
 _MAX_SLURM_SECONDS = 65533  # slurm.conf(5): SlurmdTimeout and KillWait "may not exceed 65533"
 _MAX_GPUS = 65536 * 128  # maximum hosts times maximum GPUs of a host
 
+SlurmFile = Literal["gres.conf", "cgroup.conf", "topology.conf", "topology.yaml"]
 Port = Annotated[int, Field(ge=1, le=_MAX_PORT)]
 
 
@@ -80,6 +81,14 @@ class SlurmSettings(Section):
         "Additional slurm.conf keys, except those that the Slurm version does not support or that other fields set.",
         cost=Cost.RESTART, default={}, example='{BatchStartTimeout: "60"}',
     )  # fmt: skip
+    files: dict[SlurmFile, tuple[ConfLine, ...]] = setting(
+        "Lines of Slurm's other files, in place of those that other fields set; only with `defaults: slurm`.",
+        cost=Cost.RESTART, default={}, example="{gres.conf: [AutoDetect=nvml]}",
+    )  # fmt: skip
+
+    def file_text(self, name: SlurmFile, header: str) -> str | None:
+        """Return the text of a file of the site; None if other fields set it."""
+        return header + "".join(f"{line}\n" for line in self.files[name]) if name in self.files else None
 
     @property
     def is_of_site(self) -> bool:
@@ -188,7 +197,14 @@ class Qos(Section):
         default=None, example="2m",
     )  # fmt: skip
     teams: tuple[AccountName, ...] = setting(
-        "Teams that may use it; empty: all.", default=(), example="[vision]"
+        "Teams that may use it; empty: all. With `slurm.defaults: slurm` the `QOS` in `options` of teams decides.",
+        default=(),
+        example="[vision]",
+    )
+    options: dict[SlurmKey, ConfLine] = setting(
+        "Additional settings, as sacctmgr names them; they replace those that other fields set.",
+        default={},
+        example='{MaxSubmitJobsPerUser: "20"}',
     )
 
 

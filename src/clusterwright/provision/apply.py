@@ -64,7 +64,10 @@ def build_context(cluster: Cluster, source: str) -> RoleContext:
     A munge key that this machine does not have is new and not stored; `apply` stores it before any host gets it.
     """
     folder = state_folder(cluster.name)
-    secrets = {KEY: stored_munge_key(folder) or new_munge_key(), **user_keys(folder, cluster.users)}
+    secrets = {
+        KEY: stored_munge_key(folder) or new_munge_key(),
+        **user_keys(folder, cluster.unix_users() if cluster.manages("ssh") else ()),
+    }
     if named := subjects(cluster):
         secrets |= certificates(folder, named, SystemClock())
     if cluster.monitoring.prometheus:
@@ -118,9 +121,7 @@ def apply(
             write_munge_key(folder, context.secrets[KEY])
         return agrees
 
-    transient = cluster.transient_hosts()
-    chosen = [host.name for host in cluster.hosts() if only is None or host.name in only]
-    hosts = [host for host in chosen if host not in transient]
+    hosts = [host for host in cluster.permanent_hosts() if only is None or host in only]
     powered_down = PoweredDownHosts.load(work)
     active_hosts = [host for host in hosts if host not in powered_down.hosts]
     powered_down, report = powered_down.recheck(
@@ -128,12 +129,12 @@ def apply(
     )
     if not dry_run:
         powered_down.store(report)
-    report = replace(report, hosts=report.hosts + powered_down.reports(hosts))
-    return _with_note(report, [host for host in chosen if host in transient])
+    return _with_note(replace(report, hosts=report.hosts + powered_down.reports(hosts)), cluster, only)
 
 
-def _with_note(report: ChangeReport, transient: list[str]) -> ChangeReport:
+def _with_note(report: ChangeReport, cluster: Cluster, only: Container[str] | None) -> ChangeReport:
     """Return the report with a note of the hosts that were not contacted because they come and go."""
+    transient = [host for host in sorted(cluster.transient_hosts()) if only is None or host in only]
     if not transient or not report.hosts:
         return report
     note = _(

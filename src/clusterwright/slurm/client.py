@@ -104,6 +104,25 @@ def associations(which: str, fields: str) -> List[str]:
     return ["sacctmgr", "-nP", "show", "assoc", which, "format=" + fields]
 
 
+def all_qos() -> List[str]:
+    """Return the command for all QOS of slurmdbd as a table with headings."""
+    return ["sacctmgr", "-P", "show", "qos"]
+
+
+def all_users() -> List[str]:
+    """Return the command for all users of slurmdbd, with default account and admin level."""
+    return ["sacctmgr", "-P", "show", "user"]
+
+
+def all_associations() -> List[str]:
+    """Return the command for all associations of slurmdbd, with the parent that its usual table lacks."""
+    fields = (
+        "Cluster,Account,User,Partition,ParentName,Fairshare,Priority,GrpJobs,GrpTRES,GrpSubmitJobs,GrpWall,GrpTRESMins,"
+        "GrpTRESRunMins,MaxJobs,MaxTRES,MaxTRESPerNode,MaxSubmitJobs,MaxWall,MaxTRESMins,QOS,DefaultQOS"
+    )
+    return ["sacctmgr", "-P", "show", "assoc", "format=" + fields]
+
+
 def accounting(jobs: str, fields: str, *flags: str) -> List[str]:
     """Return the sacct command for jobs (ids, separated by commas) and their steps; it separates fields by `|`."""
     return ["sacct", "-P", *flags, "-j", jobs, "-o", fields]

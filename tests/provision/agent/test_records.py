@@ -124,7 +124,9 @@ def test_a_daemon_that_listens_is_asked(tmp_path, monkeypatch):
     """Three questions, under way before files are looked at."""
     host = host_with(tmp_path, TEAM)
     asked = []
-    monkeypatch.setattr(records, "start_queries", lambda cluster: asked.append(cluster) or {"asked": True})
+    monkeypatch.setattr(
+        records, "start_queries", lambda cluster, _rows: asked.append(cluster) or {"asked": True}
+    )
     with socket.create_server(("127.0.0.1", 0)) as server:
         host.resources[0]["rows"][0] = WHERE | {"port": str(server.getsockname()[1])}
         found = begin(host)

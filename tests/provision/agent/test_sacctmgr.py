@@ -31,7 +31,7 @@ def log(tmp_path, monkeypatch):
 
 def test_answers_are_rows_by_field(log):
     """Associations are those of this cluster alone."""
-    found = read_answers(start_queries("lab"))
+    found = read_answers(start_queries("lab", []))
 
     assert [row["Name"] for row in found["qos"]] == ["normal"]
     assert [(row["Account"], row["User"], row["ParentName"]) for row in found["assoc"]] == [
@@ -72,3 +72,22 @@ def test_who_listens_answers():
 
     assert there == ""
     assert "refused" in gone
+
+
+def test_settings_of_the_rows_are_queried_too(log):
+    """`options` of a QOS or team name settings that no apply compares by itself; each kind is asked for its own."""
+    rows = [
+        {"kind": "qos", "name": "high", "MaxSubmitJobsPerUser": "20", "GrpTRES cpu": "64"},
+        {"kind": "account", "name": "vision", "MaxSubmitJobs": "5"},
+    ]
+
+    found = read_answers(start_queries("lab", rows))
+
+    asked = {
+        line.split()[2]: line.rpartition("format=")[2].split(",") for line in log.read_text().splitlines()
+    }
+    assert "MaxSubmitJobsPerUser" in asked["qos"]
+    assert "MaxSubmitJobsPerUser" not in asked["assoc"]
+    assert "MaxSubmitJobs" in asked["assoc"]
+    assert asked["qos"].count("GrpTRES") == 1
+    assert list(found["user"][0]) == ["User", "DefaultAccount", "AdminLevel"]

@@ -41,7 +41,9 @@ def _missing(spec: HostSpec, have: Associations) -> Iterator[str]:
         shares = have.shares.get(team, str(declared.shares))
         if team not in have.members:
             yield _("slurmdbd has no account {team}", team=team)
-        elif shares != str(declared.shares):
+        elif shares != str(declared.shares) and not (
+            spec.cluster.slurm.is_of_site and "shares" not in declared.model_fields_set
+        ):
             yield _(
                 "account {team} has {shares} shares instead of {declared}",
                 team=team,

@@ -12,7 +12,7 @@ from clusterwright.i18n import _, _n
 
 
 def _has_users(spec: HostSpec) -> bool:
-    return bool(spec.cluster.users)
+    return bool(spec.cluster.unix_users())
 
 
 @check(
@@ -23,7 +23,7 @@ def _has_users(spec: HostSpec) -> bool:
 def users_present(spec: HostSpec, have: dict[str, Account]) -> Verdict:
     """Every user has the declared uid and the team's gid on every host; shared files store these numbers."""
     wrong = list(_wrong(spec, have))
-    count = len(spec.cluster.users)
+    count = len(spec.cluster.unix_users())
     return expect(
         not wrong,
         observed="; ".join(wrong) or _n("{count} user present", "{count} users present", count),
@@ -32,14 +32,14 @@ def users_present(spec: HostSpec, have: dict[str, Account]) -> Verdict:
 
 
 def _wrong(spec: HostSpec, have: dict[str, Account]) -> Iterator[str]:
-    for name, user in spec.cluster.users.items():
-        account, gid = have.get(name), spec.cluster.teams[user.team].gid
+    for name, uid in spec.cluster.unix_users().items():
+        account, gid = have.get(name), spec.cluster.teams[spec.cluster.users[name].team].gid
         if account is None:
             yield _("user {user} does not exist", user=name)
-        elif (account.uid, account.gid) != (user.uid, gid):
+        elif (account.uid, account.gid) != (uid, gid):
             yield _(
                 "user {user} has uid:gid {ids} instead of {declared}",
                 user=name,
                 ids=f"{account.uid}:{account.gid}",
-                declared=f"{user.uid}:{gid}",
+                declared=f"{uid}:{gid}",
             )

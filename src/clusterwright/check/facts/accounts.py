@@ -17,7 +17,7 @@ class Account:
 
 
 def _names(spec: HostSpec) -> Sequence[str]:
-    return sorted(spec.cluster.users)
+    return sorted(spec.cluster.unix_users())
 
 
 @fact("getent", "passwd", _names, codes=(0, 2))  # 2: one of them does not exist

@@ -20,7 +20,7 @@ class Associations:
 
 
 def _command(spec: HostSpec) -> Sequence[str]:
-    argv = client.associations(f"cluster={spec.cluster.name}", "Account,User,Fairshare")
+    argv = client.associations(f"cluster={spec.cluster.slurm_name}", "Account,User,Fairshare")
     return ("sh", "-c", f"{client.line(argv)} 2>&1")
 
 

@@ -90,10 +90,10 @@ def _pins(job: Job, cluster: Cluster) -> bool:
 
 def _security_context(job: Job, cluster: Cluster) -> Object:
     """Return the securityContext: the job's user, who owns files in shared folders, else the image's user."""
-    user = cluster.users.get(job.user or "")
-    if user is None:
+    user, groups = cluster.users.get(job.user or ""), cluster.unix_groups()
+    if user is None or user.uid is None:
         return {}
-    teams = [cluster.teams[team].gid for team in (user.team, *user.additional_teams)]
+    teams = [groups[team] for team in (user.team, *user.additional_teams) if team in groups]
     more = {"supplementalGroups": teams[1:]} if teams[1:] else {}
     return {"securityContext": {"runAsUser": user.uid, "runAsGroup": teams[0], **more}}
 

@@ -86,8 +86,10 @@ def sections(missing: List[Json], rows: List[Json], have: Rows) -> List[Tuple[st
             options = settings(
                 [change for change in initial_settings(row) if change[0] not in ("Parent", "QOS")]
             )
-            options += [f"QOS='{row['QOS']}'"]
-            lines_by_parent.setdefault(row["Parent"], []).append(line("Account", row["name"], options))
+            options += [f"QOS='{row['QOS']}'"] if "QOS" in row else []
+            lines_by_parent.setdefault(row.get("Parent", "root"), []).append(
+                line("Account", row["name"], options)
+            )
     for row in missing:
         if row["kind"] == "user":
             person = people.get(row["name"], {})

@@ -12,6 +12,7 @@ Rows = Dict[Key, Dict[str, str]]
 
 KIND_LABELS = {"qos": "qos", "account": "team", "user": "member", "person": "user"}
 LISTS = ("Preempt", "QOS")
+TIMES = ("GrpWall", "MaxWall")  # shown as D-HH:MM:SS, set in minutes
 NON_SETTING_KEYS = ("kind", "name", "account")  # fields of a row that are not settings
 BUILTIN_NAMES = ("root", "normal")  # slurmdbd's own account, user and quality of service
 
@@ -49,7 +50,7 @@ def differences(row: Json, have: Dict[str, str]) -> List[Tuple[str, str, str]]:
             continue
         now = value_of(have, setting)
         if setting == "Flags":
-            now = value if value in now.split(",") else ""
+            now = value if set(value.split(",")) <= set(now.split(",")) else now
         if setting == "AdminLevel" and "Administrator" not in (now, value):
             continue  # the cluster file does not manage Operators
         if now != value:
@@ -67,7 +68,7 @@ def value_of(have: Dict[str, str], setting: str) -> str:
         return ",".join(sorted(filter(None, value.split(","))))
     if name == "GraceTime":
         return str(seconds_of(value))
-    if name == "MaxWall":
+    if name in TIMES:
         return str(seconds_of(value) // 60) if value else ""
     return value
 

@@ -38,7 +38,9 @@ def begin(host: LocalHost) -> Queries:
             server = resource["rows"][0]
             try:
                 return (
-                    {} if answers(server["address"], server["port"], 0) else start_queries(server["cluster"])
+                    {}
+                    if answers(server["address"], server["port"], 0)
+                    else start_queries(server["cluster"], resource["rows"])
                 )
             except OSError:  # this apply installs sacctmgr
                 return {}
@@ -157,7 +159,7 @@ def do(host: LocalHost, resource: Json, changes: List[Json]) -> None:
         if resource["name"] == "accounts":
             # slurmdbd sends a change to slurmctld once: one that does not listen yet would miss it
             answers(server["controller"], server["controller_port"], READY_S)
-        have = rows_of(read_answers(start_queries(server["cluster"])))
+        have = rows_of(read_answers(start_queries(server["cluster"], rows)))
         if resource["name"] == "accounts":
             managed_keys, jobs = ours(host, "accounts"), in_use()
             obsolete_keys = [

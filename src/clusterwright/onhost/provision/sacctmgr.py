@@ -8,10 +8,11 @@ import os
 import socket
 import tempfile
 import time
-from typing import Dict, List, Tuple
+from typing import Dict, List, Set, Tuple
 
 from clusterwright.onhost.lib import processes
-from clusterwright.onhost.provision.host import ENVIRONMENT, ChangeError
+from clusterwright.onhost.provision.accounts import NON_SETTING_KEYS
+from clusterwright.onhost.provision.host import ENVIRONMENT, ChangeError, Json
 
 READY_S = 30  # slurmdbd creates its tables in 0.7 s, but its first start is on a busy host
 CALL_S = 60
@@ -28,6 +29,8 @@ FIELDS_BY_KIND = {
     "user": ("User", "DefaultAccount", "AdminLevel"),
 }  # fmt: skip
 
+QUERY_BY_KIND = {"qos": "qos", "account": "assoc", "user": "assoc", "person": "user"}  # of rows
+FORMAT = "format="
 Invocation = Tuple[List[str], processes.Process]  # arguments, process
 Queries = Dict[str, Invocation]
 
@@ -67,12 +70,27 @@ def finish(invocation: Invocation) -> str:
     return result.out
 
 
-def start_queries(cluster: str) -> Queries:
-    """Start sacctmgr's queries for QOS, associations and users in the background; `read_answers` reads them."""
+def start_queries(cluster: str, rows: List[Json]) -> Queries:
+    """Start sacctmgr's queries for QOS, associations and users in the background; `read_answers` reads them.
+
+    The queries have the settings of the desired rows.
+    """
     only = {"assoc": ["cluster=" + cluster]}
     return {
-        kind: start(["-nP", "show", kind, *only.get(kind, []), "format=" + ",".join(fields)])
-        for kind, fields in FIELDS_BY_KIND.items()
+        kind: start(["-nP", "show", kind, *only.get(kind, []), FORMAT + ",".join(fields)])
+        for kind, fields in queried_fields(rows).items()
+    }
+
+
+def queried_fields(rows: List[Json]) -> Dict[str, List[str]]:
+    """Return the fields to query by kind: those that every apply compares, and further settings of the rows."""
+    names: Dict[str, Set[str]] = {kind: set() for kind in FIELDS_BY_KIND}
+    for row in rows:
+        names.get(QUERY_BY_KIND.get(row["kind"], ""), set()).update(
+            setting.partition(" ")[0] for setting in row if setting not in (*NON_SETTING_KEYS, "Parent")
+        )
+    return {
+        kind: [*fields, *sorted(names[kind].difference(fields))] for kind, fields in FIELDS_BY_KIND.items()
     }
 
 
@@ -80,8 +98,9 @@ def read_answers(queries: Queries) -> Dict[str, List[Dict[str, str]]]:
     """Wait for the queries and return the rows of each, by kind; a row is a dictionary by field."""
     rows_by_kind = {}
     for kind, invocation in queries.items():
+        fields = invocation[0][-1][len(FORMAT) :].split(",")
         lines = [line.split("|") for line in finish(invocation).splitlines() if "|" in line]
-        rows_by_kind[kind] = [dict(zip(FIELDS_BY_KIND[kind], line)) for line in lines]
+        rows_by_kind[kind] = [dict(zip(fields, line)) for line in lines]
     return rows_by_kind
 
 

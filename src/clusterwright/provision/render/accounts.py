@@ -7,8 +7,10 @@ slurmdbd. Settings that a row does not have stay unchanged. The setting `GrpTRES
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.people import Team
+from clusterwright.config.people import Team, User
 from clusterwright.config.slurm import Partition, Qos
+from clusterwright.config.slurm_rules.conf import minutes
+from clusterwright.onhost.provision.accounts import TIMES
 from clusterwright.provision.render.slurm_nodes import GPU_BILLED, headroom_qos
 from clusterwright.units import MINUTE_S
 
@@ -37,7 +39,7 @@ def qos_names(cluster: Cluster) -> tuple[Row, ...]:
 def qos_rows(cluster: Cluster) -> tuple[Row, ...]:
     """Return a row for each QOS of the cluster file, and one for each partition with headroom."""
     return (
-        *(_qos(name, qos) for name, qos in cluster.qos.items()),
+        *(_qos(cluster, name, qos) for name, qos in cluster.qos.items()),
         *(_headroom(cluster, name, part) for name, part in cluster.partitions.items() if has_headroom(part)),
     )
 
@@ -64,21 +66,41 @@ def _headroom(cluster: Cluster, name: str, partition: Partition) -> Row:
     return {"kind": "qos", "name": headroom_qos(name), "Flags": "DenyOnLimit", "GrpTRES billing": str(most)}
 
 
-def _qos(name: str, qos: Qos) -> Row:
-    return {
-        "kind": "qos",
-        "name": name,
-        "Priority": str(qos.priority),
-        "Preempt": ",".join(sorted(qos.preempts)),
-        "PreemptMode": qos.preempt_mode,
-        "GraceTime": str(qos.grace or 0),
-        "MaxWall": _number(qos.max_time and -(-qos.max_time // MINUTE_S)),
-        f"GrpTRES {GPU}": _number(qos.max_gpus),
-        f"MaxTRESPerJob {GPU}": _number(qos.max_gpus_per_job),
-        f"MaxTRESPerUser {GPU}": _number(qos.max_gpus_per_user),
-        "MaxJobsPerUser": _number(qos.max_jobs_per_user),
-        "Flags": "DenyOnLimit",  # reject a job that exceeds a limit by itself: it would be pending forever
+def _qos(cluster: Cluster, name: str, qos: Qos) -> Row:
+    values = {
+        "Priority": ("priority", str(qos.priority)),
+        "Preempt": ("preempts", ",".join(sorted(qos.preempts))),
+        "PreemptMode": ("preempt_mode", qos.preempt_mode),
+        "GraceTime": ("grace", str(qos.grace or 0)),
+        "MaxWall": ("max_time", _number(qos.max_time and -(-qos.max_time // MINUTE_S))),
+        f"GrpTRES {GPU}": ("max_gpus", _number(qos.max_gpus)),
+        f"MaxTRESPerJob {GPU}": ("max_gpus_per_job", _number(qos.max_gpus_per_job)),
+        f"MaxTRESPerUser {GPU}": ("max_gpus_per_user", _number(qos.max_gpus_per_user)),
+        "MaxJobsPerUser": ("max_jobs_per_user", _number(qos.max_jobs_per_user)),
+        # DenyOnLimit rejects a job that exceeds a limit by itself: it would be pending forever.
+        "Flags": ("", "DenyOnLimit"),
     }
+    return {"kind": "qos", "name": name, **_settings(cluster, qos, values)}
+
+
+def _settings(cluster: Cluster, section: Qos | Team, values: dict[str, tuple[str, str]]) -> Row:
+    """Return the settings from (field, value), then those of `options`; of a site only what the file sets."""
+    is_of_site, written = cluster.slurm.is_of_site, section.model_fields_set
+    rows = {name: value for name, (field, value) in values.items() if not is_of_site or field in written}
+    for name, value in section.options.items():
+        rows.update(_option_rows(name, value))
+    return rows
+
+
+def _option_rows(name: str, value: str) -> Row:
+    """Return a setting as rows have it: one for each TRES, names of lists sorted, times as a number."""
+    if "=" in value:
+        pairs = (item.strip().partition("=") for item in value.split(","))
+        return {f"{name} {tres}": limit for tres, _sign, limit in pairs}
+    if name == "QOS":
+        return {name: ",".join(sorted(item.strip() for item in value.split(",")))}
+    limit = minutes(value) if name in TIMES else None
+    return {name: value if limit is None else str(limit)}
 
 
 def _teams(cluster: Cluster) -> tuple[Row, ...]:
@@ -93,43 +115,44 @@ def _team(cluster: Cluster, name: str, team: Team) -> Row:
     }
     if NORMAL not in cluster.qos or not qos:
         qos.add(NORMAL)  # every team may use it, unless the file reserves it for some
-    return {
-        "kind": "account",
-        "name": name,
-        "Parent": team.parent or ROOT,
-        "Fairshare": str(team.shares),
-        f"GrpTRES {GPU}": _number(team.max_gpus),
-        "GrpJobs": _number(team.max_jobs),
-        "QOS": ",".join(sorted(qos)),
-        "DefaultQOS": NORMAL if NORMAL in qos else min(qos),
+    values = {
+        "Parent": ("parent", team.parent or ROOT),
+        "Fairshare": ("shares", str(team.shares)),
+        f"GrpTRES {GPU}": ("max_gpus", _number(team.max_gpus)),
+        "GrpJobs": ("max_jobs", _number(team.max_jobs)),
+        "QOS": ("", ",".join(sorted(qos))),
+        "DefaultQOS": ("", NORMAL if NORMAL in qos else min(qos)),
     }
+    return {"kind": "account", "name": name, **_settings(cluster, team, values)}
 
 
 def _members(cluster: Cluster) -> tuple[Row, ...]:
     """Return a row for each user in each team, with equal shares unless an administrator changed them in sacctmgr."""
     return tuple(
-        {
-            "kind": "user",
-            "name": name,
-            "account": team,
-            f"GrpTRES {GPU}": _number(cluster.teams[team].max_gpus_per_user),
-        }
+        {"kind": "user", "name": name, "account": team, **_member_limit(cluster, cluster.teams[team])}
         for name, user in cluster.users.items()
         for team in dict.fromkeys((user.team, *user.additional_teams))
     )
 
 
+def _member_limit(cluster: Cluster, team: Team) -> Row:
+    if cluster.slurm.is_of_site and "max_gpus_per_user" not in team.model_fields_set:
+        return {}
+    return {f"GrpTRES {GPU}": _number(team.max_gpus_per_user)}
+
+
 def _people(cluster: Cluster) -> tuple[Row, ...]:
     """Return the settings of users that do not depend on a team, such as the admin level."""
     return tuple(
-        {
-            "kind": "person",
-            "name": name,
-            "DefaultAccount": user.team,
-            "AdminLevel": "Administrator" if user.admin else "None",
-        }
+        {"kind": "person", "name": name, "DefaultAccount": user.team, **_admin_level(cluster, user)}
         for name, user in cluster.users.items()
     )
+
+
+def _admin_level(cluster: Cluster, user: User) -> Row:
+    if cluster.slurm.is_of_site and "admin" not in user.model_fields_set:
+        return {}
+    return {"AdminLevel": "Administrator" if user.admin else "None"}
 
 
 def _depth(teams: dict[str, Team], name: str) -> int:

@@ -13,6 +13,8 @@ def cgroup_conf(cluster: Cluster, header: str) -> str:
 
     CgroupAutomount is omitted: systemd mounts cgroups, and since Slurm 23.11 the key is an error.
     """
+    if (text := cluster.slurm.file_text("cgroup.conf", header)) is not None:
+        return text
     cores = "no" if cluster.lab else "yes"
     return f"""{header}
 # A job can open only its allocated GPUs.

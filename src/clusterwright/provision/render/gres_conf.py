@@ -17,6 +17,8 @@ def gres_conf(cluster: Cluster, header: str, only: NodeGroup | None = None) -> s
     unversioned library, and silently finds no GPU without one of them (Debian, Ubuntu). AutoDetect=nvidia needs
     24.11 and ignores NVLink and MIG.
     """
+    if (text := cluster.slurm.file_text("gres.conf", header)) is not None:
+        return text
     if only is not None:
         return "".join([header, *_lines("", only)])
     groups = [group for name, group in cluster.nodes.items() if runs_jobs(cluster, name) and group.names()]

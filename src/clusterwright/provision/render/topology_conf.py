@@ -5,13 +5,19 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.names import fold
+from clusterwright.config.slurm import SlurmFile
 from clusterwright.provision.render.slurm_releases import block_sizes, release_of, topology_file
 from clusterwright.provision.render.topology import Blocks, Tree, blocks_of, kind_of, tree_of
+
+_FILES: tuple[SlurmFile, ...] = ("topology.yaml", "topology.conf")  # Slurm reads the first that exists
 
 
 @cache_per_instance
 def topology(cluster: Cluster, header: str) -> tuple[str, str] | None:
     """Return name and text of the topology file for the release; None without a topology."""
+    for site_file in _FILES:
+        if (text := cluster.slurm.file_text(site_file, header)) is not None:
+            return site_file, text
     kind = kind_of(cluster)
     if kind == "none":
         return None

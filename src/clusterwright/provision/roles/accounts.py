@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.people import User as Person
 from clusterwright.config.storage import Nfs
 from clusterwright.provision.alike import alike
 from clusterwright.provision.resources import File, Group, Package, Resource, RoleContext, User
@@ -18,25 +19,27 @@ def accounts(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
 
     If /home is a shared folder, only its server creates home directories, and its accounts are created first.
     """
-    server = homes_from(cluster)
+    server, groups = homes_from(cluster), cluster.unix_groups()
     return (
-        *(Group(name=name, gid=team.gid) for name, team in cluster.teams.items()),
+        *(Group(name=name, gid=gid) for name, gid in groups.items()),
         *(
             User(
                 name=name,
-                uid=user.uid,
-                group=user.team,
-                groups=user.additional_teams,
-                not_in=tuple(
-                    team for team in cluster.teams if team not in (user.team, *user.additional_teams)
-                ),
+                uid=uid,
+                group=cluster.users[name].team,
+                groups=tuple(team for team in cluster.users[name].additional_teams if team in groups),
+                not_in=tuple(team for team in groups if team not in _teams_of(cluster.users[name])),
                 password=cluster.security.password_login,
                 home=server in (None, host.name),
             )
-            for name, user in cluster.users.items()
+            for name, uid in cluster.unix_users().items()
         ),
         *_sudo(cluster, context.header()),
     )
+
+
+def _teams_of(user: Person) -> tuple[str, ...]:
+    return (user.team, *user.additional_teams)
 
 
 def homes_from(cluster: Cluster) -> str | None:

@@ -21,7 +21,7 @@ def containers_podman(cluster: Cluster, host: Host, context: RoleContext) -> tup
     """Return Podman and its settings for compute and login hosts, if `environments.containers` lists it."""
     if "podman" not in cluster.environments.containers or host.group.role == "control":
         return ()
-    ids = "".join(_ids(name, user.uid) for name, user in cluster.users.items())
+    ids = "".join(_ids(name, uid) for name, uid in cluster.unix_users().items())
     return (
         *packages(cluster, *PACKAGES),
         File(path="/etc/subuid", content=ids),

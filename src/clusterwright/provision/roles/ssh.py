@@ -32,10 +32,10 @@ def ssh(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, 
         Directory(path=KEYS),
         *(
             File(path=f"{KEYS}/{name}", content=authorized_keys(cluster, name, context, header))
-            for name in cluster.users
+            for name in cluster.unix_users()
         ),
         Directory(path=CLUSTER_KEYS),
-        *(_cluster_key(name, user.team, context) for name, user in cluster.users.items()),
+        *(_cluster_key(name, cluster.users[name].team, context) for name in cluster.unix_users()),
         File(path="/etc/ssh/ssh_config.d/50-clusterwright.conf", content=ssh_config(cluster, header)),
     )
 

@@ -20,12 +20,13 @@ def teams(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource
     accountant = cluster.accountant
     if accountant is None or host.name != cluster.control.name:
         return ()
+    options = cluster.slurm.options if cluster.slurm.is_of_site else {}
     server: Row = {
         "kind": "slurmdbd",
         "name": accountant.name,
-        "cluster": cluster.name,
-        "address": str(accountant.management),
-        "port": str(ACCOUNTING_PORT),
+        "cluster": cluster.slurm_name,
+        "address": options.get("AccountingStorageHost", str(accountant.management)),
+        "port": options.get("AccountingStoragePort", str(ACCOUNTING_PORT)),
         "controller": str(host.management),
         "controller_port": str(CONTROL_PORT),
     }

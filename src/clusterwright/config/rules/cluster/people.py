@@ -8,7 +8,9 @@ from clusterwright.config.clash import Clash, loops, members, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.people import User
 from clusterwright.config.source import Loc, dotted
+from clusterwright.errors import unknown_name_fix
 from clusterwright.i18n import _
+from clusterwright.slurm.account_settings import ASSOCIATION_SETTINGS, QOS_SETTINGS
 
 
 def people(cluster: Cluster) -> Iterator[Clash]:
@@ -19,8 +21,27 @@ def people(cluster: Cluster) -> Iterator[Clash]:
             yield unknown(_("user `{name}`", name=name), _("team"), user.team, cluster.teams, locs)
         yield from _additional_teams(cluster, name, user)
         yield from _named_as_a_team(cluster, name, user)
-    yield from _shared("users", "uid", {name: user.uid for name, user in cluster.users.items()})
-    yield from _shared("teams", "gid", {name: team.gid for name, team in cluster.teams.items()})
+    yield from _without_ids(cluster)
+    yield from _shared("users", "uid", cluster.unix_users())
+    yield from _shared("teams", "gid", cluster.unix_groups())
+
+
+def _without_ids(cluster: Cluster) -> Iterator[Clash]:
+    """Yield a clash for each user without uid and team without gid; a site may have them, as its LDAP does."""
+    is_of_site = cluster.slurm.is_of_site
+    for name, user in cluster.users.items():
+        if user.uid is None and not is_of_site:
+            yield _missing_id(("users", name, "uid"), "6001", _("user id on every host (uid)"))
+    groups = {cluster.users[name].team for name in cluster.unix_users()}
+    for name, team in cluster.teams.items():
+        if team.gid is None and (name in groups or not is_of_site):
+            yield _missing_id(("teams", name, "gid"), "5000", _("group id on every host (gid)"))
+
+
+def _missing_id(loc: Loc, example: str, meaning: str) -> Clash:
+    message = _("{section} has no `{name}`", section=f"`{dotted(loc[:-1])}`", name=loc[-1])
+    fix = _("add `{name}: {example}` ({meaning})", name=loc[-1], example=example, meaning=meaning)
+    return Clash("missing-key", message, fix, (loc,))
 
 
 def _additional_teams(cluster: Cluster, name: str, user: User) -> Iterator[Clash]:
@@ -40,7 +61,7 @@ def _additional_teams(cluster: Cluster, name: str, user: User) -> Iterator[Clash
 def _named_as_a_team(cluster: Cluster, name: str, user: User) -> Iterator[Clash]:
     """Yield a clash for a team with a user's name but another id: a distribution creates a group for each user."""
     team = cluster.teams.get(name)
-    if team and team.gid != user.uid:
+    if team and None not in (team.gid, user.uid) and team.gid != user.uid:
         values = {"name": name, "uid": user.uid, "gid": team.gid}
         message = _("`{name}` is both a user with uid {uid} and a team with gid {gid}", **values)
         fix = _("rename the user or the team, or use the same number as uid and gid")
@@ -82,6 +103,8 @@ def teams(cluster: Cluster) -> Iterator[Clash]:
             locs = (("teams", name, "parent"), ("teams",))
             yield unknown(_("team `{name}`", name=name), _("team"), parent, cluster.teams, locs)
     yield from _loops({name: (parent,) for name, parent in parents.items()})
+    if cluster.slurm.is_of_site:  # its accounts are as they are
+        return
     yield from _teams_without_members(cluster, set(parents.values()))
     yield from _without_shares(cluster)
 
@@ -124,6 +147,8 @@ def _without_shares(cluster: Cluster) -> Iterator[Clash]:
 
 def team_limits(cluster: Cluster) -> Iterator[Clash]:
     """Check that limits of one user or job are at most the limit of all together."""
+    if cluster.slurm.is_of_site:
+        return
     for name, team in cluster.teams.items():
         yield from _limit_above_total(
             ("teams", name), "max_gpus_per_user", team.max_gpus_per_user, team.max_gpus
@@ -161,6 +186,8 @@ def qos(cluster: Cluster) -> Iterator[Clash]:
             if team not in cluster.teams:
                 locs = (("qos", name, "teams", index), ("teams",))
                 yield unknown(_("qos `{name}`", name=name), _("team"), team, cluster.teams, locs)
+    if cluster.slurm.is_of_site:
+        return
     for loop in loops({name: quality.preempts for name, quality in cluster.qos.items()}):
         cycle = " → ".join((*loop, loop[0]))
         message = _(
@@ -169,6 +196,17 @@ def qos(cluster: Cluster) -> Iterator[Clash]:
         )
         fix = _("remove `preempts` from one of {names}", names=names(loop))
         yield Clash("qos-loop", message, fix, tuple(("qos", name, "preempts") for name in loop))
+
+
+def account_settings(cluster: Cluster) -> Iterator[Clash]:
+    """Check that sacctmgr has the additional settings of teams and qualities of service."""
+    for section, settings in (("teams", ASSOCIATION_SETTINGS), ("qos", QOS_SETTINGS)):
+        for name, entry in getattr(cluster, section).items():
+            for key in entry.options:
+                if key not in settings:
+                    message = _("sacctmgr has no setting `{key}` here", key=key)
+                    fix = unknown_name_fix(key, tuple(settings), "")
+                    yield Clash("unknown-name", message, fix, ((section, name, "options", key),))
 
 
 def qos_names(cluster: Cluster) -> Iterator[Clash]:

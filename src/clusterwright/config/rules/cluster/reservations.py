@@ -93,6 +93,8 @@ def _seconds(start: str) -> int | None:
 
 def reservation_overlaps(cluster: Cluster) -> Iterator[Clash]:
     """Check that no two reservations overlap; Slurm rejects the second unless it recurs or is for maintenance."""
+    if cluster.slurm.is_of_site:  # its reservations exist already
+        return
     nonrecurring = {
         name: reservation
         for name, reservation in cluster.reservations.items()

@@ -116,6 +116,14 @@ def slurm_options(cluster: Cluster) -> Iterator[Clash]:
             yield Clash("slurm-key", f"{finding.key}: {finding.message}", fix, (loc, _VERSION))
 
 
+def slurm_files(cluster: Cluster) -> Iterator[Clash]:
+    """Check that only the file of a site has lines of Slurm's other files."""
+    for name in () if cluster.slurm.is_of_site else cluster.slurm.files:
+        message = _("{file} is rendered from the fields of the cluster file", file=name)
+        fix = _("remove it, or set slurm.defaults to slurm for a site's own files")
+        yield Clash("slurm-key", message, fix, (("slurm", "files", name), ("slurm", "defaults")))
+
+
 def line_options(cluster: Cluster) -> Iterator[Clash]:
     """Check that additional keys of nodes and partitions exist in the Slurm release, and are one value each."""
     slurm_version = min(release(cluster.software.slurm), RELEASES[-1])

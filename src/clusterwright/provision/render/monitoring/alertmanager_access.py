@@ -32,6 +32,6 @@ table inet clusterwright_alertmanager {{
 
 def _operators(cluster: Cluster) -> list[str]:
     """Return the ids of admins, and the name of `ssh.user` if it is no user of the cluster file."""
-    users = [str(user.uid) for user in cluster.users.values() if user.admin]
+    users = [str(uid) for name, uid in cluster.unix_users().items() if cluster.users[name].admin]
     is_in_file = cluster.ssh.user == "root" or cluster.ssh.user in cluster.users
     return users if is_in_file else [*users, f'"{cluster.ssh.user}"']
