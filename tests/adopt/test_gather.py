@@ -90,9 +90,9 @@ def test_a_changed_slurm_conf_is_watched(control_host, monkeypatch):
 
     assert unchanged == []
     assert watched_lines(cluster) == [
-        "node n1: realmemory: 3000 -> 2000",
-        "node n2: realmemory: 3000 -> 2000",
-        "setting: killwait: - -> 60",
+        "slurm.conf: node n1: realmemory: 3000 -> 2000",
+        "slurm.conf: node n2: realmemory: 3000 -> 2000",
+        "slurm.conf: setting: killwait: - -> 60",
     ]
     (control_host / "slurm.conf").unlink()
     assert "no readable slurm.conf" in watched_lines(cluster)[0]

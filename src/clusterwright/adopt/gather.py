@@ -9,6 +9,8 @@ from dataclasses import replace
 from clusterwright.adopt.account_tables import ASSOCIATIONS, QOS, USERS
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.adopt.reservations import TABLE
+from clusterwright.adopt.watch import watches_accounts
+from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm_rules import parse_conf
 from clusterwright.config.slurm_rules.rules.network import controller_name
 from clusterwright.edge import slurm
@@ -48,6 +50,17 @@ def gather(remote: Connection, control: str, hosts: Sequence[str] = ()) -> Recor
     names = list(dict.fromkeys((control, *hosts)))
     facts = fan_out(names, lambda name: RecordedHost(**_run(Host(remote, name), "", _HOST_COMMANDS)))
     return replace(site, hosts=facts)
+
+
+def gather_watched(remote: Connection, cluster: Cluster) -> RecordedSite:
+    """Read what `wright diff` watches: Slurm's files, and accounts and reservations if the file has some.
+
+    Raises:
+        WrightError: the control host does not answer, or has no slurm.conf.
+    """
+    host = Host(remote, cluster.control.name)
+    site = gather_slurm(host)
+    return replace(site, tables=gather_tables(host)) if watches_accounts(cluster) else site
 
 
 def gather_tables(host: Host) -> dict[str, str]:

@@ -78,24 +78,22 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
     else:
         show_drift(drift_report, report, file)
         for line in watched_rows:
-            show_text(_("watched, not managed: slurm.conf: {difference}", difference=line))
+            show_text(_("watched, not managed: {difference}", difference=line))
     return drift_report.differs, report.ok
 
 
 def watched_lines(cluster: Cluster) -> list[str]:
-    """Return where slurm.conf of a site, which no role manages, differs in meaning from the file."""
-    from clusterwright.adopt.gather import gather_slurm
+    """Return where the site has changed what the file describes and no role manages."""
+    from clusterwright.adopt.gather import gather_watched
     from clusterwright.adopt.watch import is_watched, watched
-    from clusterwright.edge.host import Host
     from clusterwright.provision.apply import remote_of
 
     if not is_watched(cluster):
         return []
     try:
-        site = gather_slurm(Host(remote_of(cluster), cluster.control.name))
+        return watched(cluster, gather_watched(remote_of(cluster), cluster))
     except WrightError as error:
         return [error.findings[0].message]
-    return [str(difference) for difference in watched(cluster, site)]
 
 
 def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
