@@ -10,7 +10,9 @@ from typing import Any
 
 from clusterwright.adopt.account_tables import parse_accounts
 from clusterwright.adopt.accounts import UnixIds, account_sections
+from clusterwright.adopt.folders import SharedFolder, storage_sections
 from clusterwright.adopt.groups import HostGroup, free_name, node_groups
+from clusterwright.adopt.host_files import host_settings
 from clusterwright.adopt.lines import (
     SECRETS,
     LeftOut,
@@ -22,6 +24,7 @@ from clusterwright.adopt.lines import (
 )
 from clusterwright.adopt.networks import addressed
 from clusterwright.adopt.partitions import partition_sections
+from clusterwright.adopt.recorded import RecordedHost
 from clusterwright.adopt.reservations import TABLE, reservation_sections
 from clusterwright.config.slurm_rules import ConfEntry, SlurmConf
 from clusterwright.config.slurm_rules.rules.network import controller_address, controller_name
@@ -57,8 +60,9 @@ class SiteFacts:
     """What is known of a site beyond its Slurm files.
 
     `addresses`, `hardware` and `systems` (distributions) by host name; `os`: the distribution of most hosts; `driver`:
-    version of the NVIDIA driver where all hosts have the same; `shared`: network folders that all hosts have; `tables`:
-    output of sacctmgr and of `scontrol show reservation`; `ids`: of users and groups.
+    version of the NVIDIA driver where all hosts have the same; `shared`: network folders that all hosts have;
+    `hosts`: texts of hosts by name; `tables`: output of sacctmgr and of `scontrol show reservation`; `ids`: of users
+    and groups.
     """
 
     addresses: Mapping[str, IPv4Address] = field(default_factory=dict)
@@ -66,7 +70,8 @@ class SiteFacts:
     systems: Mapping[str, str] = field(default_factory=dict)
     driver: str = ""
     hardware: Mapping[str, ObservedHardware] = field(default_factory=dict)
-    shared: tuple[str, ...] = ()
+    shared: tuple[SharedFolder, ...] = ()
+    hosts: Mapping[str, RecordedHost] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
     ids: UnixIds = field(default_factory=UnixIds)
 
@@ -104,19 +109,37 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
     name = _cluster_name(conf)
     options = _options(conf, name, left_out)
     _other_lines(conf, left_out)
+    people = _people(conf, groups, facts, left_out)
     values = {
         "name": name,
         **({"os": facts.os} if facts.os else {}),
         "manage": [],
         "networks": {"management": {"subnet": str(subnet), "rate": "1Gbit/s"}},
         "nodes": sections,
-        **({"storage": _storage(facts.shared)} if facts.shared else {}),
+        **_host_sections(groups, people.get("users", {}), facts, left_out),
         "software": {"slurm": version, **({"driver": facts.driver} if facts.driver else {})},
         "slurm": {"defaults": "slurm", "options": options},
         "partitions": partitions,
-        **_people(conf, groups, facts, left_out),
+        **people,
     }
     return Adopted(values, tuple(left_out), tuple(_placeholders(groups, subnet, host_addresses, facts)))
+
+
+def _host_sections(
+    groups: Mapping[str, HostGroup], users: Mapping[str, Any], facts: SiteFacts, left_out: list[LeftOut]
+) -> dict[str, Any]:
+    """Return the sections of shared folders, kernel settings and held packages."""
+    hosts = frozenset(host for group in groups.values() for host in group.hosts)
+    compute = frozenset(
+        host for group in groups.values() if not is_only_controller(group) for host in group.hosts
+    )
+    uids = frozenset(name for name, user in users.items() if "uid" in user)
+    settings = host_settings(facts.hosts, compute, uids, facts.shared)
+    left_out += settings.left_out
+    system: dict[str, Any] = {"sysctl": dict(settings.sysctl)} if settings.sysctl else {}
+    system |= {"hold_packages": list(settings.held_packages)} if settings.held_packages else {}
+    storage = storage_sections(facts.shared, hosts, frozenset(users))
+    return {**({"storage": storage} if storage else {}), **({"system": system} if system else {})}
 
 
 def _people(
@@ -182,15 +205,6 @@ def _group(group: HostGroup, address: str, facts: SiteFacts) -> dict[str, Any]:
 def is_only_controller(group: HostGroup) -> bool:
     """Return whether the host is a controller without a NodeName line."""
     return group.is_control and not group.values
-
-
-def _storage(folders: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """Return a section for each folder, which apply never mounts."""
-    named: dict[str, dict[str, str]] = {}
-    for path in folders:
-        stem = re.sub(r"[^A-Za-z0-9-]+", "-", path).strip("-0123456789") or "folder"
-        named[free_name(stem, named)] = {"kind": "local", "path": path}
-    return named
 
 
 def _node_addresses(groups: Mapping[str, HostGroup]) -> dict[str, IPv4Address]:

@@ -10,41 +10,18 @@ from typing import Any
 
 from clusterwright.adopt.accounts import UnixIds
 from clusterwright.adopt.express import ObservedHardware, SiteFacts, parse_address
+from clusterwright.adopt.folders import shared_folders
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.check.facts.memory import memory
-from clusterwright.check.facts.mounts import mounts
 from clusterwright.check.facts.os_release import os_release
 from clusterwright.platforms import platform_names
 from clusterwright.units import MiB, format_size
 
-_SHARED_KINDS = frozenset({"nfs", "nfs4", "lustre", "ceph", "beegfs", "gpfs", "fuse.ceph", "fuse.juicefs"})
-# Folders that a cluster file cannot have as storage: a mount there would hide the system's own files.
-_EXCLUDED_FOLDERS = frozenset({"/", "/home", "/mnt", "/opt", "/srv"})
-_SYSTEM = frozenset(
-    {
-        "bin",
-        "boot",
-        "dev",
-        "etc",
-        "lib",
-        "lib64",
-        "media",
-        "proc",
-        "root",
-        "run",
-        "sbin",
-        "snap",
-        "sys",
-        "usr",
-        "var",
-    }
-)
 _LSCPU = {
     "sockets": "Socket(s)",
     "cores_per_socket": "Core(s) per socket",
     "threads_per_core": "Thread(s) per core",
 }
-_PATH = re.compile(r"/[A-Za-z0-9._/+@=,-]{1,1023}")
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+){1,3}")
 
 
@@ -64,7 +41,8 @@ def facts_of(site: RecordedSite) -> SiteFacts:
         systems=systems,
         driver=drivers.pop() if len(drivers) == 1 else "",
         hardware={name: description for name, host in site.hosts.items() if (description := _hardware(host))},
-        shared=_shared(site.hosts.values()),
+        shared=shared_folders(site.hosts),
+        hosts=site.hosts,
         tables=site.tables,
         ids=_ids(site.hosts.values()),
     )
@@ -101,15 +79,6 @@ def _gpus(host: RecordedHost) -> Iterator[list[str]]:
             yield row
 
 
-def _shared(hosts: Iterable[RecordedHost]) -> tuple[str, ...]:
-    """Return the network folders that all hosts have; homes last, because runs are stored in the first one."""
-    folders = [_network_mounts(host.mounts) for host in hosts if host.mounts]
-    common = set.intersection(*folders) if folders else set()
-    common = {path for path in common if path not in _EXCLUDED_FOLDERS and path.split("/")[1] not in _SYSTEM}
-    tops = [path for path in common if not any(path.startswith(f"{parent}/") for parent in common)]
-    return tuple(sorted(tops, key=lambda path: (path.startswith("/home"), path)))
-
-
 def _ids(hosts: Iterable[RecordedHost]) -> UnixIds:
     """Return the ids of users and groups that have the same on all hosts."""
     examined = [host for host in hosts if host.passwd and host.group]
@@ -129,11 +98,3 @@ def _accounts(text: str, ids: int) -> set[tuple[Any, ...]]:
 
 def _is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 11
-
-
-def _network_mounts(text: str) -> set[str]:
-    try:
-        table = mounts.parse(text)
-    except (KeyError, ValueError, TypeError):
-        return set()
-    return {path for path, row in table.items() if row.kind in _SHARED_KINDS and _PATH.fullmatch(path)}

@@ -21,13 +21,17 @@ from clusterwright.i18n import _
 from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.slurm import client
 
-_READ_S = 60.0
+_READ_S = 120.0
 _MOST_BYTES = 4 * 1024 * 1024  # of one file
 _DEFAULT = "/etc/slurm/slurm.conf"
 # Files that only root and slurm can read are read with sudo, where the user may use it without a password.
 _HEAD = f'head -c {_MOST_BYTES} -- "$1" 2>/dev/null'
 _CAT = f"cat_file() {{ {_HEAD} || sudo -n {_HEAD}; }}"
-_HOST_COMMANDS = {
+_FILES = "tail -v -n +1 --"
+# Of a firewall root alone may read the rules.
+_RULES = "$sudo nft list ruleset || $sudo iptables-save"
+_SUDO = 'sudo=; [ "$(id -u)" = 0 ] || sudo="sudo -n"'
+HOST_COMMANDS = {
     "os_release": "cat /etc/os-release",
     "meminfo": "cat /proc/meminfo",
     "lscpu": "LC_ALL=C lscpu",
@@ -35,6 +39,17 @@ _HOST_COMMANDS = {
     "mounts": "findmnt --json --list -o TARGET,SOURCE,FSTYPE,OPTIONS",
     "passwd": "cat /etc/passwd",
     "group": "cat /etc/group",
+    "sysctl": f"{_FILES} $(ls -d /etc/sysctl.conf /etc/sysctl.d/*.conf | xargs -r readlink -f | sort -u)",
+    "limits": f"{_FILES} /etc/security/limits.conf /etc/security/limits.d/*.conf",
+    "fstab": "cat /etc/fstab",
+    "exports": f"{_FILES} /etc/exports /etc/exports.d/*.exports",
+    "holds": "apt-mark showhold || dnf -q versionlock list",
+    "pins": f"{_FILES} /etc/apt/preferences /etc/apt/preferences.d/*",
+    "units": "systemctl list-unit-files --state=enabled,masked --plain --no-legend --no-pager",
+    "unit_files": "find /etc/systemd/system /usr/local/lib/systemd/system -type f | sort",
+    "failed_units": "systemctl list-units --failed --plain --no-legend --no-pager",
+    "firewall": _RULES,
+    "firewall_files": f"{_FILES} /etc/nftables.conf /etc/sysconfig/nftables.conf /etc/iptables/rules.v4",
 }
 
 
@@ -48,8 +63,17 @@ def gather(remote: Connection, control: str, hosts: Sequence[str] = ()) -> Recor
     site = gather_slurm(host)
     site = replace(site, addresses=_addresses(host, site), tables=gather_tables(host))
     names = list(dict.fromkeys((control, *hosts)))
-    facts = fan_out(names, lambda name: RecordedHost(**_run(Host(remote, name), "", _HOST_COMMANDS)))
+    facts = fan_out(names, lambda name: read_host(Host(remote, name)))
     return replace(site, hosts=facts)
+
+
+def read_host(host: Host) -> RecordedHost:
+    """Read the texts of a host.
+
+    Raises:
+        WrightError: the host does not answer.
+    """
+    return RecordedHost(**_run(host, _SUDO, HOST_COMMANDS))
 
 
 def gather_watched(remote: Connection, cluster: Cluster) -> RecordedSite:
@@ -119,7 +143,7 @@ def _run(host: Host, prelude: str, commands: dict[str, str]) -> dict[str, str]:
         WrightError: the host does not answer.
     """
     separator = random_mark()
-    parts = [f"echo {separator}; {command} 2>/dev/null </dev/null" for command in commands.values()]
+    parts = [f"echo {separator}; {{ {command}; }} 2>/dev/null </dev/null" for command in commands.values()]
     result = host.run("; ".join((*filter(None, (prelude,)), *parts, "true")), timeout_s=_READ_S)
     texts = slurm.checked(result, host.name, "sh").out.split(f"{separator}\n")[1:]
     return dict(zip(commands, texts, strict=False))

@@ -15,7 +15,7 @@ _DEEPEST = 8  # includes within includes; a file that includes itself would neve
 
 @dataclass(frozen=True, slots=True)
 class RecordedHost:
-    """Texts of one host: /etc/os-release, /proc/meminfo, output of lscpu, nvidia-smi and findmnt, passwd and group."""
+    """Texts of one host, by the names of `gather.HOST_COMMANDS`: files, and output of commands that only read."""
 
     os_release: str = ""
     meminfo: str = ""
@@ -24,6 +24,17 @@ class RecordedHost:
     mounts: str = ""
     passwd: str = ""
     group: str = ""
+    sysctl: str = ""
+    limits: str = ""
+    fstab: str = ""
+    exports: str = ""
+    holds: str = ""
+    pins: str = ""
+    units: str = ""
+    unit_files: str = ""
+    failed_units: str = ""
+    firewall: str = ""
+    firewall_files: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from clusterwright.i18n import N_, _
 from clusterwright.units import format_size
 
 # hier(7) and our own folder; a mount there would hide files of the system or of ours.
-_SYSTEM = (
+SYSTEM_FOLDERS = (
     "/tmp", "/var/tmp",  # nosec B108 # noqa: S108 (named so that nothing is mounted there)
     "/bin", "/boot", "/dev", "/efi", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/media",
     "/opt/clusterwright", "/proc", "/root", "/run", "/sbin", "/snap", "/sys", "/usr", "/var/backups",
@@ -60,7 +60,9 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
             yield Clash("reserved-path", message, _(_FOLDER_FIX), (loc, ("users", user)))
         if path == "/home" and _serves_homes(cluster, loc):
             continue
-        system = path if path in _TOPS else next((top for top in _SYSTEM if is_within(path, top)), None)
+        system = (
+            path if path in _TOPS else next((top for top in SYSTEM_FOLDERS if is_within(path, top)), None)
+        )
         if system:
             message = _(
                 "a mount on {path} would hide system files in {folder} on every host",
@@ -87,7 +89,7 @@ def _served(cluster: Cluster) -> Iterator[Clash]:
     """Check that no NFS export is a system folder of its server."""
     for name, folder in cluster.storage.items():
         export = folder.export if isinstance(folder, Nfs) else None
-        if export and (export == "/" or any(is_within(export, top) for top in _SYSTEM)):
+        if export and (export == "/" or any(is_within(export, top) for top in SYSTEM_FOLDERS)):
             message = _(
                 "`{name}` would export {export}, which has system files of its server",
                 name=name,
@@ -117,7 +119,7 @@ def _nested(folders: list[tuple[str, Loc]], only: int | None = None) -> Iterator
 
 
 # nfs(5) and mount(8); in the last line similar options of NFS clients of storage vendors.
-_NFS_OPTIONS = frozenset({
+NFS_OPTIONS = frozenset({
     "ac", "acdirmax", "acdirmin", "acl", "acregmax", "acregmin", "actimeo", "async", "atime", "auto", "bg",
     "clientaddr", "context", "cto", "defaults", "defcontext", "dev", "diratime", "exec", "fg", "fsc",
     "fscontext", "group", "hard", "intr", "iversion", "lazytime", "local_lock", "lock", "lookupcache",
@@ -142,7 +144,7 @@ def mount_options(cluster: Cluster) -> Iterator[Clash]:
     for name, folder in cluster.storage.items():
         for index, option in enumerate(folder.options if isinstance(folder, Nfs) else ()):
             option_name, equals, value = option.partition("=")
-            suggestion = None if option_name in _NFS_OPTIONS else closest_name(option_name, _NFS_OPTIONS)
+            suggestion = None if option_name in NFS_OPTIONS else closest_name(option_name, NFS_OPTIONS)
             if suggestion and len(option_name) >= _NAME and "," not in option and "." not in option_name:
                 message = _("NFS has no mount option `{option}`, so the mount would fail", option=option_name)
                 fix = _("did you mean `{suggestion}`?", suggestion=f"{suggestion}{equals}{value}")

@@ -1,0 +1,176 @@
+"""Settings in files of hosts: kernel settings, mounts and held packages as fields; all other lines are listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from clusterwright.adopt.folders import SharedFolder, is_exported, unheld_mounts
+from clusterwright.adopt.host_texts import Line, file_lines
+from clusterwright.adopt.lines import LeftOut
+from clusterwright.adopt.recorded import RecordedHost
+from clusterwright.config.cluster import SysctlName, SysctlValue
+from clusterwright.config.names import PackageName, fold
+from clusterwright.i18n import _
+
+_BLOCK = re.compile(r"\}|flush |type |:|COMMIT|\*|(table|chain) .*\{$")  # of nft and iptables: no rule
+_SETTING = re.compile(r"-?\s*([^\s=]+)\s*=\s*(.*)")
+_SYSCTL: TypeAdapter[dict[str, str]] = TypeAdapter(dict[SysctlName, SysctlValue])
+_PACKAGE: TypeAdapter[str] = TypeAdapter(PackageName)
+_FIRST_PERSON, _LAST_PERSON = 1000, 59999  # uids of people, as in config/people.py
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """What fields hold of the files of hosts, and the lines that none holds."""
+
+    sysctl: Mapping[str, str] = field(default_factory=dict)
+    held_packages: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def host_settings(
+    hosts: Mapping[str, RecordedHost],
+    compute: frozenset[str],
+    users: frozenset[str],
+    folders: tuple[SharedFolder, ...],
+) -> HostSettings:
+    """Return the settings that all compute hosts, or for packages all hosts, have in common, and all other lines.
+
+    `users` have a uid in the cluster file, `folders` are its storage.
+    """
+    sysctl = _common_sysctl([host for name, host in hosts.items() if name in compute])
+    held = _common_packages(hosts.values())
+    rows: dict[tuple[Line, str], list[str]] = {}
+    for name, host in hosts.items():
+        lines = [
+            *_kernel_lines(host, sysctl if name in compute else {}),
+            *_file_lines(host, folders),
+            *_package_lines(host, held),
+            *_units(host),
+            *_people(host, users),
+        ]
+        for line, reason in lines:
+            rows.setdefault((line, reason), []).append(name)
+    left_out = (
+        LeftOut(f"{fold(names)}:{file}", number, text, reason)
+        for ((file, number, text), reason), names in rows.items()
+    )
+    return HostSettings(sysctl, held, tuple(left_out))
+
+
+def sysctl_of(host: RecordedHost) -> dict[str, str]:
+    """Return the kernel settings in the files of a host; of a name with several lines the last counts."""
+    pairs = (_SETTING.fullmatch(text) for _file, _number, text in file_lines(host.sysctl))
+    return {match[1].replace("/", "."): " ".join(match[2].split()) for match in pairs if match}
+
+
+def held_packages(host: RecordedHost) -> tuple[str, ...]:
+    """Return the packages that apt-mark or dnf's versionlock holds on a host."""
+    words = (line.split()[0] for line in host.holds.splitlines() if line.strip())
+    return tuple(word for word in words if _is_valid(_PACKAGE, word))
+
+
+def _is_valid(adapter: TypeAdapter[Any], value: object) -> bool:
+    try:
+        adapter.validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+def _common_sysctl(hosts: list[RecordedHost]) -> dict[str, str]:
+    settings = [sysctl_of(host) for host in hosts]
+    pairs = set.intersection(*(set(items.items()) for items in settings)) if settings else set()
+    return {key: value for key, value in sorted(pairs) if _is_valid(_SYSCTL, {key: value})}
+
+
+def _common_packages(hosts: Iterable[RecordedHost]) -> tuple[str, ...]:
+    held = [set(held_packages(host)) for host in hosts]
+    return tuple(sorted(set.intersection(*held))) if held else ()
+
+
+def _kernel_lines(host: RecordedHost, sysctl: Mapping[str, str]) -> Iterator[tuple[Line, str]]:
+    effective = sysctl_of(host)
+    for line in file_lines(host.sysctl):
+        match = _SETTING.fullmatch(line[2])
+        key = match[1].replace("/", ".") if match else ""
+        if key not in sysctl or sysctl[key] != effective[key]:
+            yield line, _("system.sysctl has only what all compute hosts have in common")
+
+
+def _file_lines(host: RecordedHost, folders: tuple[SharedFolder, ...]) -> Iterator[tuple[Line, str]]:
+    reason = _("no field holds it; the host keeps it")
+    for text in (host.limits, host.pins):
+        yield from ((line, reason) for line in file_lines(text))
+    for line in file_lines(host.firewall_files):
+        if not _BLOCK.match(line[2]):
+            yield line, reason
+    yield from ((line, reason) for line in _rules(host.firewall))
+    yield from ((line, reason) for line in unheld_mounts(host, folders))
+    for line in file_lines(host.exports):
+        if not is_exported(line[2].split()[0].strip('"').rstrip("/"), folders):
+            yield line, reason
+
+
+def _package_lines(host: RecordedHost, held: tuple[str, ...]) -> Iterator[tuple[Line, str]]:
+    for number, package in enumerate(held_packages(host), 1):
+        if package not in held:
+            yield ("holds", number, package), _("system.hold_packages has only what all hosts hold")
+
+
+def _rules(text: str) -> Iterator[Line]:
+    """Yield a line for each chain of `nft list ruleset` or `iptables-save`, with the number of its rules."""
+    chains: dict[str, tuple[int, int]] = {}
+    table, chain = "", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if words[:1] == ["table"] or line.startswith("*"):
+            table, chain = " ".join(words[1:3]) if words[:1] == ["table"] else line[1:].strip(), ""
+        elif words[:1] == ["chain"] and len(words) > 1:
+            chain = f"{table} {words[1]}"
+            chains[chain] = (number, 0)
+        elif words[:1] == ["-A"] and len(words) > 1:
+            chain = f"{table} {words[1]}"
+            chains.setdefault(chain, (number, 0))
+            chains[chain] = (chains[chain][0], chains[chain][1] + 1)
+        elif words == ["}"]:
+            chain = ""
+        elif chain and words and words[0] != "type" and not line.startswith((":", "#", "COMMIT")):
+            chains[chain] = (chains[chain][0], chains[chain][1] + 1)
+    for name, (number, count) in chains.items():
+        if count:
+            yield "firewall", number, f"chain {name}: {count} rules"
+
+
+def _units(host: RecordedHost) -> Iterator[tuple[Line, str]]:
+    """Yield enabled and masked units that the site wrote, their drop-ins, and failed units."""
+    states = dict(line.split()[:2] for line in host.units.splitlines() if len(line.split()) > 1)
+    for number, path in enumerate(host.unit_files.splitlines(), 1):
+        name = path.rpartition("/")[2]
+        state = states.get(name, "")
+        if path.startswith("/"):
+            text = f"{path} {state}".strip()
+            yield ("units", number, text), _("no field holds a unit of the site; the host keeps it")
+    for number, line in enumerate(host.units.splitlines(), 1):
+        if line.split()[1:2] == ["masked"]:
+            yield ("units", number, f"{line.split()[0]} masked"), _("no field holds it; the host keeps it")
+    for number, line in enumerate(host.failed_units.splitlines(), 1):
+        if line.split():
+            yield ("failed_units", number, f"{line.split()[0]} failed"), _("the unit has failed on this host")
+
+
+def _people(host: RecordedHost, users: frozenset[str]) -> Iterator[tuple[Line, str]]:
+    """Yield the accounts of people in /etc/passwd that are not in the cluster file."""
+    for number, line in enumerate(host.passwd.splitlines(), 1):
+        row = line.split(":")
+        is_person = len(row) > 3 and row[2].isascii() and row[2].isdigit() and len(row[2]) < 11
+        if is_person and row[0] not in users and _FIRST_PERSON <= int(row[2]) <= _LAST_PERSON:
+            yield (
+                ("/etc/passwd", number, f"{row[0]} uid={row[2]}"),
+                _("the account has no uid in `users`; the host keeps it"),
+            )
