@@ -4,7 +4,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from clusterwright.adopt.express import SiteFacts
+from clusterwright.adopt.express import ObservedHardware, SiteFacts
 from clusterwright.adopt.site import describe
 from clusterwright.config.load import cluster_of
 from clusterwright.config.reader import read
@@ -213,3 +213,48 @@ def test_a_thousand_nodes_with_a_line_each_are_few_groups():
     assert site.differences == ()
     assert len(site.cluster.nodes) < 40
     assert str(site.cluster.host("n0777").management) == "10.3.1.28"
+
+
+def test_cpus_without_a_topology_are_those_of_the_host():
+    """CPUs=8 names no sockets, cores and threads: the hosts' are in `cpus`, and the line means what it did."""
+    text = (
+        "ClusterName=a\nSlurmctldHost=ctl\nNodeName=g[1-2] CPUs=8\nNodeName=h1\nPartitionName=p Nodes=ALL\n"
+    )
+    lscpu = {"sockets": 1, "cores_per_socket": 4, "threads_per_core": 2}
+    hardware = {"g1": ObservedHardware(lscpu, "8GiB"), "h1": ObservedHardware(lscpu, "8GiB")}
+
+    site = described(text, facts=SiteFacts(hardware=hardware))
+
+    assert site.differences == ()
+    assert site.cluster.nodes["g"].cpus.model_dump() == lscpu
+    assert site.cluster.nodes["g"].options == {"RealMemory": "1", "CPUs": "8"}
+    assert site.cluster.nodes["h"].cpus.threads == 1  # Slurm uses one of the eight
+
+
+def test_a_host_beyond_a_gap_has_a_group_of_its_own_name():
+    """Hosts of one line whose addresses are not consecutive are groups, each named after its hosts."""
+    text = "ClusterName=a\nSlurmctldHost=ctl\nNodeName=g[1-2],n1 CPUs=8\nPartitionName=p Nodes=ALL\n"
+    addresses = {"ctl": "10.1.0.1", "g1": "10.1.0.11", "g2": "10.1.0.12", "n1": "10.1.0.31"}
+
+    site = described(text, facts=SiteFacts({name: IPv4Address(text) for name, text in addresses.items()}))
+
+    assert {name: group.hosts for name, group in site.cluster.nodes.items()} == {
+        "control": "ctl", "g": "g[1-2]", "n": "n1",
+    }  # fmt: skip
+
+
+def test_yes_of_cgroup_conf_is_yes_in_any_spelling():
+    """Ansible writes True and False: a file that means what ours does is in the fields, another one line by line."""
+    ours = ("ConstrainDevices=True", "ConstrainRAMSpace=TRUE", "ConstrainSwapSpace=False", "ConstrainCores=YES")
+
+    same = described(cgroup="\n".join(ours)).cluster
+    other = described(cgroup="\n".join(("ConstrainDevices=False", *ours[1:]))).cluster
+
+    assert same.slurm.files == {}
+    assert other.slurm.files["cgroup.conf"] == ("ConstrainDevices=False", *ours[1:])
+
+
+def test_a_configless_site_is_configless():
+    """Compute hosts have no files there: checks do not compare them, and the role of Slurm writes none."""
+    assert described().cluster.slurm.configless
+    assert not described(SITE.replace("enable_configless,", "")).cluster.slurm.configless

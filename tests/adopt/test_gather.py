@@ -108,9 +108,9 @@ def test_a_host_without_slurm_is_refused(tmp_path, monkeypatch):
     assert error.value.findings[0].code == "no-slurm"
 
 
-def described(hosts, addresses=""):
+def described(hosts, addresses="", gres="gpu:a100:1"):
     """The site of CONF with these hosts."""
-    files = {"/e/slurm.conf": CONF, "/e/more/nodes.conf": "NodeName=n[1-2] CPUs=4 Gres=gpu:a100:1\n"}
+    files = {"/e/slurm.conf": CONF, "/e/more/nodes.conf": f"NodeName=n[1-2] CPUs=4 Gres={gres}\n"}
     site = RecordedSite(files, "/e", "24.05.3", addresses, hosts)
     return describe(site.sources(), site.version, "x", facts_of(site))
 
@@ -128,6 +128,15 @@ def test_facts_of_hosts_fill_what_slurm_conf_does_not_say():
     assert (group.memory >> 20, group.gpus.memory >> 30) == (256836, 80)
     assert site.differences == ()
     assert "os" not in site.adopted.placeholders
+
+
+def test_gpus_without_a_type_have_the_name_of_the_driver():
+    """Slurm has no type for them, so jobs request none; `plan` and `tune` get the GPU of the catalog."""
+    site = described({"n1": HOST, "localhost": HOST}, gres="gpu:1")
+
+    group = site.cluster.nodes["n"]
+    assert (group.gpus.model, group.options["Gres"]) == ("a100-sxm-80gb", "gpu:1")
+    assert site.differences == ()
 
 
 @pytest.mark.parametrize("text", ["", "x", "{}", '{"filesystems": 1}', "MemTotal: x", "\x1b[2J", "a,b,c\n"])

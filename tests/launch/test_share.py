@@ -33,3 +33,24 @@ def test_all_gpus_of_a_host_leave_no_other_job_cpus_or_memory(cluster, a_job):
     asked = share(a_job(gpus_per_node=group.gpus.count), cluster)
 
     assert (asked.cpus, asked.memory_mib) == (group.cpus.threads, free_memory_mib(group))
+
+
+def test_options_of_the_node_line_are_what_slurm_has(cluster, a_job):
+    """On an adopted cluster: GPUs without a type, fewer CPUs than threads, and memory that Slurm does not know."""
+    group, job = cluster.nodes["a100"], a_job(gpus_per_node=group_gpus(cluster))
+
+    def with_options(**options):
+        nodes = {**cluster.nodes, "a100": group.model_copy(update={"options": options})}
+        return share(job, cluster.model_copy(update={"nodes": nodes}))
+
+    assert with_options(Gres="gpu:4").gres == "gpu:4"
+    assert with_options(Gres="gpu:tesla:4,shard:8").gres == "gpu:tesla:4"
+    assert with_options(CPUs="3").cpus == max(3, job.gpus_per_node)
+    assert with_options(RealMemory="1").memory_mib is None
+    assert with_options(RealMemory="9000").memory_mib == 9000 - group.memory_reserved // 2**20
+    assert with_options(Weight="5") == share(job, cluster)
+
+
+def group_gpus(cluster):
+    """GPUs of a host of the group a100."""
+    return cluster.nodes["a100"].gpus.count

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
+from math import prod
 from typing import Any
 
 from clusterwright.adopt.account_tables import parse_accounts
 from clusterwright.adopt.accounts import UnixIds, account_sections
 from clusterwright.adopt.folders import SharedFolder, storage_sections
-from clusterwright.adopt.groups import HostGroup, free_name, node_groups
+from clusterwright.adopt.groups import NO_TYPE, HostGroup, free_name, node_groups
 from clusterwright.adopt.host_files import host_settings
 from clusterwright.adopt.lines import (
     SECRETS,
@@ -48,11 +49,12 @@ _UNFIT = re.compile(r"[^a-z0-9-]+")
 
 @dataclass(frozen=True, slots=True)
 class ObservedHardware:
-    """Processors and memory of a host as fields of a node group, and the memory of its first GPU."""
+    """Processors and memory of a host as fields of a node group; memory and catalog name of its first GPU."""
 
     cpus: Mapping[str, int]
     memory: str
     gpu_memory: str = ""
+    gpu_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
         "nodes": sections,
         **_host_sections(groups, people.get("users", {}), facts, left_out),
         "software": {"slurm": version, **({"driver": facts.driver} if facts.driver else {})},
-        "slurm": {"defaults": "slurm", "options": options},
+        "slurm": {"defaults": "slurm", **_configless(conf), "options": options},
         "partitions": partitions,
         **people,
     }
@@ -140,6 +142,12 @@ def _host_sections(
     system |= {"hold_packages": list(settings.held_packages)} if settings.held_packages else {}
     storage = storage_sections(facts.shared, hosts, frozenset(users))
     return {**({"storage": storage} if storage else {}), **({"system": system} if system else {})}
+
+
+def _configless(conf: SlurmConf) -> dict[str, bool]:
+    """Return the field of a site whose compute hosts have no slurm.conf of their own."""
+    parameters = conf.get("SlurmctldParameters").lower().split(",")
+    return {"configless": True} if "enable_configless" in [item.strip() for item in parameters] else {}
 
 
 def _people(
@@ -190,16 +198,27 @@ def _group(group: HostGroup, address: str, facts: SiteFacts) -> dict[str, Any]:
     if is_only_controller(group):
         section.pop("options")
         section["cpus"] |= observed.cpus if observed else {}
+    elif observed and is_other_topology(observed.cpus, section["cpus"]):
+        section["cpus"] = dict(observed.cpus)
+        section["options"] = section.get("options", {}) | group.processor_keys()
     if observed and "realmemory" not in group.values:
         section["memory"] = observed.memory
     if observed and observed.gpu_memory and "gpus" in section:
         section["gpus"]["memory"] = observed.gpu_memory
+    if observed and observed.gpu_model and section.get("gpus", {}).get("model") == NO_TYPE:
+        section["gpus"]["model"] = observed.gpu_model
     head = {"role": section.pop("role")}
     systems = {facts.systems[host] for host in group.hosts if host in facts.systems}
     if len(systems) == 1 and facts.os not in systems:
         head["os"] = systems.pop()
     head["hosts"] = section.pop("hosts")
     return {**head, "addresses": {"management": address}, **section}
+
+
+def is_other_topology(observed: Mapping[str, int], described: Mapping[str, int]) -> bool:
+    """Return whether a host has the processors of its line in other sockets, cores and threads (CPUs=8 names none)."""
+    has_both = observed.keys() == described.keys() and prod(observed.values()) == prod(described.values())
+    return has_both and dict(observed) != dict(described)
 
 
 def is_only_controller(group: HostGroup) -> bool:

@@ -12,6 +12,7 @@ from clusterwright.adopt.accounts import UnixIds
 from clusterwright.adopt.express import ObservedHardware, SiteFacts, parse_address
 from clusterwright.adopt.folders import shared_folders
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
+from clusterwright.catalog.gpus import matching_name
 from clusterwright.check.facts.memory import memory
 from clusterwright.check.facts.os_release import os_release
 from clusterwright.platforms import platform_names
@@ -66,9 +67,9 @@ def _hardware(host: RecordedHost) -> ObservedHardware | None:
         for key, _, value in (row.partition(":") for row in host.lscpu.splitlines())
     }
     cpus = {name: int(values[key]) for name, key in _LSCPU.items() if values.get(key, "").isdigit()}
-    gpus = [row[1] for row in _gpus(host)]
-    size = format_size(int(gpus[0]) * MiB) if gpus and gpus[0].isdigit() and int(gpus[0]) else ""
-    return ObservedHardware(cpus, format_size(-(-total // MiB) * MiB), size)
+    name, mib, _driver = next(_gpus(host), ("", "", ""))
+    size = format_size(int(mib) * MiB) if mib.isdigit() and int(mib) else ""
+    return ObservedHardware(cpus, format_size(-(-total // MiB) * MiB), size, matching_name(name) or "")
 
 
 def _gpus(host: RecordedHost) -> Iterator[list[str]]:

@@ -23,6 +23,7 @@ PER_HOST = (
 )  # keys with a list, one item for each host of the line
 _MOST_SOCKETS, _MOST_CORES, _MOST_THREADS, _MOST_GPUS = 32, 1024, 8, 128  # limits of the cluster file
 _HOST = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+NO_TYPE = "gpu"  # the model of GPUs whose Gres has no type
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
@@ -56,6 +57,11 @@ class HostGroup:
         if options:
             section["options"] = {spelled(key, "NodeName"): value for key, value in options.items()}
         return section
+
+    def processor_keys(self) -> dict[str, str]:
+        """Return the line's keys of processors as options, which replace those of `cpus`."""
+        keys = {key: value for key, value in self.values.items() if key in CPU_KEYS}
+        return {spelled(key, "NodeName"): value for key, value in (keys or {"cpus": "1"}).items()}
 
     def _cpus(self, options: dict[str, str]) -> dict[str, int]:
         """Return the processors; a line that says more than sockets, cores and threads stays in the options."""
@@ -97,7 +103,7 @@ class HostGroup:
         written = options.get("gres", "")
         if written == f"gpu:{kind}:{count}" and _IDENTIFIER.fullmatch(kind):
             del options["gres"]
-        return {"model": kind if _IDENTIFIER.fullmatch(kind) else "gpu", "count": count}
+        return {"model": kind if _IDENTIFIER.fullmatch(kind) else NO_TYPE, "count": count}
 
 
 def node_groups(
@@ -119,7 +125,7 @@ def node_groups(
             group.per_host[host] = {name: by_host.get(host, "") for name, by_host in items.items()}
     named: dict[str, HostGroup] = {}
     for group in groups.values():
-        named[free_name(_stem(group.hosts[0]), named)] = group
+        named[free_name(group_stem(group.hosts[0]), named)] = group
     return named
 
 
@@ -129,7 +135,8 @@ def free_name(stem: str, used: Mapping[str, object]) -> str:
     return next(name for name in candidates if name not in used)
 
 
-def _stem(host: str) -> str:
+def group_stem(host: str) -> str:
+    """Return the name of a group after its first host: the host's name without its number."""
     return re.sub(r"[^A-Za-z]*[0-9].*", "", host).rstrip("-") or "nodes"
 
 

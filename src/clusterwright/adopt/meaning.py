@@ -79,7 +79,7 @@ def _meanings(conf: SlurmConf) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield ((subject, key), value) of everything that slurm.conf says."""
     for key, lines in conf.settings.get("slurm.conf", {}).items():
         if key not in _CONTROLLER_KEYS and key != "include":
-            yield ("setting", key), _value(key, lines[-1].value)
+            yield ("setting", key), meaning_of(key, lines[-1].value)
     names = (
         f"{controller_name(controller)}({controller_address(controller)})" for controller in conf.controllers
     )
@@ -88,20 +88,20 @@ def _meanings(conf: SlurmConf) -> Iterator[tuple[tuple[str, str], str]]:
         for host, values in _by_host(node):
             yield from (((f"node {host}", key), value) for key, value in values.items())
     defaults = [
-        partition.name for partition in conf.partitions if _value("", partition.get("Default")) == "yes"
+        partition.name for partition in conf.partitions if meaning_of("", partition.get("Default")) == "yes"
     ]
     for partition in conf.partitions:
         values = {**_PARTITION_DEFAULTS, **{canonical(key): value for key, value in partition.values.items()}}
         values |= {"nodes": ",".join(sorted(conf.hosts_in(partition)))}
         values |= {"default": "yes" if partition.name in defaults[-1:] else "no"}
         for key, value in values.items():
-            yield (f"partition {partition.name}", key), _value(key, value)
+            yield (f"partition {partition.name}", key), meaning_of(key, value)
 
 
 def _by_host(node: ConfEntry) -> Iterator[tuple[str, dict[str, str]]]:
     items = per_host(node)
     values = {**_NODE_DEFAULTS, **{canonical(key): value for key, value in node.values.items()}}
-    values = {key: _value(key, value) for key, value in values.items() if key not in CPU_KEYS}
+    values = {key: meaning_of(key, value) for key, value in values.items() if key not in CPU_KEYS}
     values |= {"cpus": " ".join(map(str, _processors(node))), "gres": str(sorted(gres_of(node)))}
     for host in node.hosts:
         yield host, values | {key: names.get(host, "") for key, names in items.items()}
@@ -121,8 +121,8 @@ def _processors(node: ConfEntry) -> tuple[int, ...]:
     return cpus or sockets * cores * threads, boards, sockets, cores, threads
 
 
-def _value(key: str, value: str) -> str:
-    """Return the meaning of a value: words of a list sorted, times in minutes, yes and no in one spelling."""
+def meaning_of(key: str, value: str) -> str:
+    """Return what a value means: words of a list sorted, times in minutes, yes and no in one spelling."""
     text = value.strip().lower()
     if text in _NO_LIMIT:
         return "unlimited"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 
-from clusterwright.adopt.groups import HostGroup, free_name
+from clusterwright.adopt.groups import HostGroup, free_name, group_stem
 from clusterwright.config.names import expand_valid, fold
 from clusterwright.launch.unmanaged.learn import covering
 
@@ -33,7 +33,8 @@ def addressed(
     split: dict[str, HostGroup] = {}
     for name, group in groups.items():
         for run in _runs(expand_valid(fold(group.hosts)), host_addresses):
-            split[free_name(name, split)] = replace(group, hosts=run)
+            stem = name if run[0] == group.hosts[0] else group_stem(run[0])
+            split[free_name(stem, split)] = replace(group, hosts=run)
     if len(split) > max(_MOST_GROUPS, 2 * len(groups)):
         return _placeholders(groups)
     return split, {name: str(host_addresses[group.hosts[0]]) for name, group in split.items()}, subnet

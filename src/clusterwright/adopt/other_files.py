@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from clusterwright.adopt.lines import LeftOut, is_option, redacted
-from clusterwright.adopt.meaning import Difference
+from clusterwright.adopt.meaning import Difference, meaning_of
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.config.slurm_rules import ConfEntry, SlurmConf, Source, parse_conf
@@ -62,7 +62,7 @@ def other_lines(conf: SlurmConf, cluster: Cluster) -> tuple[LeftOut, ...]:
     for kind, settings in conf.settings.items():
         for key, values in settings.items() if kind != "slurm.conf" else ():
             ours, last = rendered.get(key, kind), values[-1]
-            if ours.lower() != last.value.lower():
+            if meaning_of(key, ours).lower() != meaning_of(key, last.value).lower():
                 lines.append(LeftOut(last.file, last.line, redacted(last.key, last.value), reason))
     return tuple(lines)
 
@@ -72,7 +72,7 @@ def file_differences(cluster: Cluster, conf: SlurmConf, kind: str) -> list[Diffe
     rendered = _rendered(cluster, conf.slurm_release)
     kind = "topology.conf" if kind == "topology.yaml" else kind
     ours, theirs = (
-        {key: lines[-1].value.lower() for key, lines in side.settings.get(kind, {}).items()}
+        {key: meaning_of(key, lines[-1].value).lower() for key, lines in side.settings.get(kind, {}).items()}
         for side in (rendered, conf)
     )
     rows = [

@@ -43,6 +43,20 @@ def _no_reason(_spec: HostSpec) -> str:
     return ""
 
 
+def unmanaged(*roles: str, otherwise: Callable[[HostSpec], str] = _no_reason) -> Callable[[HostSpec], str]:
+    """Return the `unless` of a check that verifies the work of one of these roles, and of another reason.
+
+    The check is skipped while the cluster file (`manage`) has none of the roles applied: the site does it in its way.
+    """
+
+    def reason(spec: HostSpec) -> str:
+        if any(spec.cluster.manages(role) for role in roles):
+            return otherwise(spec)
+        return _("not managed by Clusterwright (`manage`): {roles}", roles=", ".join(roles))
+
+    return reason
+
+
 def check(
     needs: Fact[Any] | tuple[Fact[Any], ...],
     *,

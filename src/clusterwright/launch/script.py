@@ -62,7 +62,7 @@ def _head(job: Job, cluster: Cluster, run: str) -> str:
         ("ntasks-per-node", *_tasks(job)),
         ("gres", part.gres, "on each host"),
         ("cpus-per-task", part.cpus // _tasks(job)[0], "the GPUs' share of the host"),
-        ("mem", f"{part.memory_mib}M", "the GPUs' share of the host"),
+        ("mem", part.memory_mib and f"{part.memory_mib}M", "the GPUs' share of the host"),
         ("time", format_slurm_time(job.time), format_duration(job.time)),
         (
             "signal",

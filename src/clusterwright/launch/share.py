@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
-from clusterwright.config.nodes import NodeGroup
+from clusterwright.config.nodes import Gpus, NodeGroup
 from clusterwright.provision.render.slurm_nodes import free_memory_mib
+from clusterwright.slurm.records import gpu_type, number
+from clusterwright.units import MiB
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """GPUs, CPUs and memory on each host of a job."""
+    """GPUs, CPUs and memory on each host of a job; no memory where Slurm does not know that of the nodes."""
 
     gres: str | None
     cpus: int
-    memory_mib: int
+    memory_mib: int | None
 
 
 def share(job: Job, cluster: Cluster) -> Share:
@@ -24,12 +26,13 @@ def share(job: Job, cluster: Cluster) -> Share:
     groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
     groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
     shares = [_host_share(job, group) for group in groups]
-    types = {group.gpus.gres_type for group in groups if group.gpus}
+    types = {_gres_type(group, group.gpus) for group in groups if group.gpus}
+    memories = [memory for _, memory in shares if memory is not None]
     gres_type = f":{next(iter(types))}" if len(types) == 1 and "" not in types else ""
     return Share(
         gres=f"gpu{gres_type}:{job.gpus_per_node}" if types else None,
         cpus=min(cpus for cpus, _ in shares),
-        memory_mib=min(memory for _, memory in shares),
+        memory_mib=min(memories) if len(memories) == len(shares) else None,
     )
 
 
@@ -38,9 +41,31 @@ def partition(job: Job, cluster: Cluster) -> str:
     return job.partition or next(name for name, queue in cluster.partitions.items() if queue.default)
 
 
-def _host_share(job: Job, group: NodeGroup) -> tuple[int, int]:
-    memory = free_memory_mib(group)
+def _host_share(job: Job, group: NodeGroup) -> tuple[int, int | None]:
+    cpus, memory = _cpus(group), _memory_mib(group)
     if group.gpus is None:
-        return group.cpus.threads, memory
+        return cpus, memory
     part = job.gpus_per_node, group.gpus.count
-    return max(job.gpus_per_node, group.cpus.threads * part[0] // part[1]), memory * part[0] // part[1]
+    return max(job.gpus_per_node, cpus * part[0] // part[1]), memory and memory * part[0] // part[1]
+
+
+def _option(group: NodeGroup, *keys: str) -> str:
+    """Return the value of the group's NodeName line that replaces what a field sets; "" if there is none."""
+    return next((value for key, value in group.options.items() if key.lower() in keys), "")
+
+
+def _gres_type(group: NodeGroup, gpus: Gpus) -> str:
+    line = _option(group, "gres")
+    return gpu_type(line) if line else gpus.gres_type
+
+
+def _cpus(group: NodeGroup) -> int:
+    return number(_option(group, "cpus", "procs")) or group.cpus.threads
+
+
+def _memory_mib(group: NodeGroup) -> int | None:
+    """Return the memory that jobs may allocate; None for Slurm's default of 1 MiB, where it is not configured."""
+    configured = number(_option(group, "realmemory"))
+    if configured is None:
+        return free_memory_mib(group)
+    return configured - group.memory_reserved // MiB if configured > 1 else None

@@ -1,14 +1,26 @@
-"""A login host's Slurm commands as small programs in a folder of PATH, and a user's home."""
+"""A login host's Slurm commands as small programs in a folder of PATH, and a user's home; a lab with a user."""
 
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
+import clusterwright
+from clusterwright import lab
 from clusterwright.config.cluster import Unmanaged
+from clusterwright.config.load import load_cluster
 from clusterwright.launch.unmanaged.learn import SlurmTexts, learn
+from clusterwright.provision.apply import remote_of
 
+PYTHON, HOME = "/opt/clusterwright/env/bin/python", "/home-of-all/bob"
+FOREIGN = Path(__file__).with_name("foreign.sh")
+COUNTING = Path(__file__).parents[2] / "onhost" / "supervisor" / "counting.py"
 CONFIG = "ClusterName = tiny\nSLURM_VERSION = 24.11.5\n"
 NODE = "NodeName=n1 CoresPerSocket=4 CPUTot=4 NodeAddr=127.0.0.1 RealMemory=4000 Sockets=1 ThreadsPerCore=1 State=IDLE"
 PARTITION = "PartitionName=debug Default=YES MaxNodes=UNLIMITED MaxTime=1:00:00 Nodes=n1 State=UP"
@@ -129,3 +141,63 @@ def learned_texts():
 def tiny(learned_texts):
     """The cluster of the records."""
     return learn(learned_texts, "/home/bob/wright", Unmanaged(), "python3")
+
+
+class Bob:
+    """A user on the login host, with `wright` in his home and nothing else of ours on any host."""
+
+    def __init__(self, remote, home):
+        self.remote, self.home = remote, home
+
+    def wright(self, *arguments, code=0, cwd="project", timeout_s=120):
+        """Run a command of his; its output, stderr included."""
+        line = shlex.join((PYTHON, "-m", "clusterwright", *arguments))
+        inside = f"cd {HOME}/{cwd} && HOME={HOME} PYTHONPATH={HOME}/lib PATH=/usr/bin:/bin {line} 2>&1"
+        command = f"runuser -u bob -- sh -c {shlex.quote(inside)} </dev/null"
+        result = self.remote.run("slurm-ctl", command, timeout_s=timeout_s)
+        assert result.code == code, result.out + result.err
+        return result.out
+
+    def until(self, seen, *arguments, limit_s=120):
+        """Repeat a command until `seen` likes its output, and return that."""
+        end = time.monotonic() + limit_s
+        while time.monotonic() < end:
+            out = self.wright(*arguments)
+            if seen(out):
+                return out
+            time.sleep(1)
+        raise AssertionError(f"not within {limit_s} s:\n{out}\n{self.wright('logs', 'last')}")
+
+    def count(self, steps, *options):
+        """Start a training of two hosts that counts; the name of its run."""
+        hosts = ("--nodes", "2", "--gpus", "1", "--time", "10m", "--set", 'checkpoint.every="5 steps"')
+        out = self.wright("train", *hosts, *options, "--", PYTHON, "counting.py", str(steps), "0.2")
+        assert "warning" not in out  # an administrator's settings are not his to change
+        return out.split("run ", 1)[1].split(",")[0]
+
+
+@pytest.fixture(scope="module")
+def bob(request, tmp_path_factory):
+    """A cluster that another hand built, on the lab of the module's TEXT, and its user.
+
+    The module's `homes` prepares the folder of all homes, and returns it as this machine has it.
+    """
+    file = tmp_path_factory.mktemp("foreign") / "cluster.yaml"
+    file.write_text(request.module.TEXT)
+    cluster = load_cluster(file)
+    remote = remote_of(cluster)
+    lab.up(cluster)
+    try:
+        home = request.module.homes(remote) / "bob"
+        network = str(cluster.control.management).rpartition(".")[0]
+        script = re.sub(r"\b10\.\d+\.0\b", network, FOREIGN.read_text())
+        subprocess.run(["sh", "-s", cluster.ssh_config], input=script.encode(), check=True, timeout=180)
+        package = Path(clusterwright.__file__).parent
+        shutil.copytree(package, home / "lib" / "clusterwright", ignore=shutil.ignore_patterns("__pycache__"))
+        (home / "project").mkdir()
+        shutil.copy(COUNTING, home / "project")
+        subprocess.run(["chown", "-R", "7001", str(home)], check=True, timeout=60)
+        yield Bob(remote, home)
+    finally:
+        left = lab.down(cluster.name)
+    assert left == []

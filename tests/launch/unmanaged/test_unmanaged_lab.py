@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -13,10 +12,8 @@ import pytest
 
 import clusterwright
 from clusterwright import lab
-from clusterwright.config.load import load_cluster
 from clusterwright.lab.able import able
 from clusterwright.lab.state import folder
-from clusterwright.provision.apply import remote_of
 
 HERE = Path(__file__).parent
 COUNTING = HERE.parents[1] / "onhost" / "supervisor" / "counting.py"
@@ -45,69 +42,9 @@ pytestmark = [
 ]
 
 
-class Bob:
-    """A user on the login host, with `wright` in his home and nothing else of ours on any host."""
-
-    def __init__(self, remote, home):
-        self.remote, self.home = remote, home
-
-    def wright(self, *arguments, code=0, cwd="project", timeout_s=120):
-        """Run a command of his; its output, stderr included."""
-        line = shlex.join((PYTHON, "-m", "clusterwright", *arguments))
-        inside = f"cd {HOME}/{cwd} && HOME={HOME} PYTHONPATH={HOME}/lib PATH=/usr/bin:/bin {line} 2>&1"
-        command = f"runuser -u bob -- sh -c {shlex.quote(inside)} </dev/null"
-        result = self.remote.run("slurm-ctl", command, timeout_s=timeout_s)
-        assert result.code == code, result.out + result.err
-        return result.out
-
-    def until(self, seen, *arguments, limit_s=120):
-        """Repeat a command until `seen` likes its output, and return that."""
-        end = time.monotonic() + limit_s
-        while time.monotonic() < end:
-            out = self.wright(*arguments)
-            if seen(out):
-                return out
-            time.sleep(1)
-        raise AssertionError(f"not within {limit_s} s:\n{out}\n{self.wright('logs', 'last')}")
-
-
-@pytest.fixture(scope="module")
-def bob(tmp_path_factory):
-    """A cluster that another hand built, and its user."""
-    file = tmp_path_factory.mktemp("foreign") / "cluster.yaml"
-    file.write_text(TEXT)
-    cluster = load_cluster(file)
-    lab.up(cluster)
-    try:
-        script = ["sh", str(HERE / "foreign.sh"), cluster.ssh_config]
-        subprocess.run(script, check=True, timeout=120)
-        home = folder(NAME) / "shared" / "home-of-all" / "bob"
-        package = Path(clusterwright.__file__).parent
-        shutil.copytree(package, home / "lib" / "clusterwright", ignore=shutil.ignore_patterns("__pycache__"))
-        (home / "project").mkdir()
-        shutil.copy(COUNTING, home / "project")
-        subprocess.run(["chown", "-R", "7001", str(home)], check=True, timeout=60)
-        yield Bob(remote_of(cluster), home)
-    finally:
-        lab.down(NAME)
-
-
-def count(bob, steps, *options):
-    """Start a training of two hosts that counts; the name of its run."""
-    options = (
-        "--nodes",
-        "2",
-        "--gpus",
-        "1",
-        "--time",
-        "10m",
-        "--set",
-        'checkpoint.every="5 steps"',
-        *options,
-    )
-    out = bob.wright("train", *options, "--", PYTHON, "counting.py", str(steps), "0.2")
-    assert "warning" not in out  # an administrator's settings are not his to change
-    return out.split("run ", 1)[1].split(",")[0]
+def homes(_remote):
+    """The folder of all homes, on this machine: one that the hosts share."""
+    return folder(NAME) / "shared" / "home-of-all"
 
 
 def test_the_cluster_is_learned_from_slurm(bob):
@@ -122,7 +59,7 @@ def test_the_cluster_is_learned_from_slurm(bob):
 
 def test_a_training_runs_and_ends(bob):
     """Two hosts, an agent from the folder of the runs, steps, an end: seen by every command that a user has."""
-    name = count(bob, 20)
+    name = bob.count(20)
     bob.until(lambda out: "finished" in out, "status", name)
     assert "rank 1 of 2 from step 0" in bob.wright("logs", name)
     bob.until(lambda out: "finished" in out, "jobs")  # the job is completing for a while
@@ -133,7 +70,7 @@ def test_a_training_runs_and_ends(bob):
 
 def test_a_lost_host_is_replaced_by_a_standby_host(bob):
     """A host without power ends nothing: the training goes on with another host, from its checkpoint."""
-    name = count(bob, 10_000, "--set", "recovery.spare_nodes=1", "--set", "recovery.on_host_loss=spare")
+    name = bob.count(10_000, "--set", "recovery.spare_nodes=1", "--set", "recovery.on_host_loss=spare")
     bob.until(lambda out: "generation  1" in out and "step        none" not in out, "status", name)
     events = (bob.home / "wright" / "runs" / name / "events").glob("supervisor-*.jsonl")
     lines = [json.loads(line) for file in events for line in file.read_text().splitlines()]
@@ -154,7 +91,7 @@ def test_a_lost_host_is_replaced_by_a_standby_host(bob):
 
 def test_a_run_is_canceled(bob):
     """`cancel` ends the user's run with a checkpoint, and its successor job with it."""
-    name = count(bob, 10_000)
+    name = bob.count(10_000)
     bob.until(lambda out: "generation  1" in out, "status", name)
     assert f"canceled {name}" in bob.wright("cancel", name)
     bob.until(lambda out: "cancelled" in out.splitlines()[1], "status", name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.exporter import exporter
 from clusterwright.check.verdict import Verdict
@@ -15,7 +15,7 @@ def _off(spec: HostSpec) -> str:
 
 @check(
     exporter,
-    unless=_off,
+    unless=unmanaged("exporter", otherwise=_off),
     fix="read `journalctl -u clusterwright-exporter` on the host for the error of the collector",
 )
 def exporter_answers(_spec: HostSpec, have: dict[str, bool] | str) -> Verdict:

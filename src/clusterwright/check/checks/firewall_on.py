@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.firewall_rules import Chain, firewall_rules
 from clusterwright.check.verdict import Verdict
@@ -18,7 +18,7 @@ def _off(spec: HostSpec) -> str:
 
 @check(
     firewall_rules,
-    unless=_off,
+    unless=unmanaged("packet_filter", "firewalld", otherwise=_off),
     fix="run `systemctl restart clusterwright-firewall`; run `wright apply` if the rules were edited",
 )
 def firewall_on(spec: HostSpec, have: tuple[Chain, ...]) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.verdict import Verdict
@@ -23,7 +23,7 @@ def _in_lab(spec: HostSpec) -> str:
 @check(
     memory,
     when=_is_configured,
-    unless=_in_lab,
+    unless=unmanaged("hugepages", otherwise=_in_lab),
     fix="drain and reboot the host: huge pages are reserved at boot",
 )
 def hugepages_reserved(spec: HostSpec, have: Memory) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clusterwright.check.expectation import check, expect, most_common
+from clusterwright.check.expectation import check, expect, most_common, unmanaged
 from clusterwright.check.fact import is_compute
 from clusterwright.check.facts.job_programs import Program, job_programs
 from clusterwright.check.verdict import Verdict
@@ -20,6 +20,7 @@ _NONE = Program("", runnable=False)
     job_programs,
     cluster_wide=True,
     when=is_compute,
+    unless=unmanaged("job_hooks"),
     fix="run `wright apply`; otherwise Slurm drains the node at its next job, when the prolog is missing or fails",
 )
 def job_programs_equal(cluster: Cluster, have: Mapping[str, dict[str, Program]]) -> Iterator[Verdict]:

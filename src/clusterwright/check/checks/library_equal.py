@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.check.expectation import check, equal_everywhere, fault
+from clusterwright.check.expectation import check, equal_everywhere, fault, unmanaged
 from clusterwright.check.facts.library_digest import MISSING, library_digest
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
@@ -15,6 +15,7 @@ from clusterwright.provision.roles.training import LIBRARY
 @check(
     library_digest,
     cluster_wide=True,
+    unless=unmanaged("training"),
     fix="run `wright diff` to see edited files, then `wright apply`",
 )
 def library_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.login_modules import LoginModules, login_modules
 from clusterwright.check.verdict import Verdict
@@ -21,7 +21,7 @@ def _is_free(spec: HostSpec) -> str:
 @check(
     login_modules,
     when=is_compute,
-    unless=_is_free,
+    unless=unmanaged("pam_slurm_adopt", otherwise=_is_free),
     fix="run `wright apply`; if it changes nothing, run `grep account /etc/pam.d/sshd` and `sshd -T | grep -i usepam` "
     "on the host: pam_slurm_adopt must be required, and no line before it may be sufficient or an include",
 )

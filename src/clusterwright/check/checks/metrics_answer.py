@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.node_exporter import node_exporter
 from clusterwright.check.verdict import Verdict
@@ -19,7 +19,7 @@ def _off(spec: HostSpec) -> str:
 
 @check(
     node_exporter,
-    unless=_off,
+    unless=unmanaged("node_exporter", otherwise=_off),
     fix="run `systemctl status prometheus-node-exporter`; it must listen on the management address",
 )
 def metrics_answer(_spec: HostSpec, have: str) -> Verdict:

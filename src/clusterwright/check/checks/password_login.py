@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.sshd_settings import sshd_settings
 from clusterwright.check.verdict import Verdict
@@ -22,7 +22,7 @@ def _is_old(spec: HostSpec) -> str:
 
 @check(
     sshd_settings,
-    unless=_is_old,
+    unless=unmanaged("ssh", otherwise=_is_old),
     fix="run `grep -ri authentication /etc/ssh/sshd_config*` on the host and remove the setting that precedes "
     "00-clusterwright.conf: the first one wins",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.listening import listening
 from clusterwright.check.facts.ports import DISCARD, ports
@@ -24,7 +24,7 @@ def _off(spec: HostSpec) -> str:
 @check(
     (listening, ports, trespass),
     cluster_wide=True,
-    unless=_off,
+    unless=unmanaged("packet_filter", "firewalld", otherwise=_off),
     fix="run `nft list ruleset` (or `firewall-cmd --list-all-zones`) on the host to find the rule that opens the port, "
     "then run `wright apply`",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.expectation import check, expect, unknown
+from clusterwright.check.expectation import check, expect, unknown, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.roce_settings import RocePort, roce_settings
 from clusterwright.check.verdict import Verdict
@@ -26,7 +26,7 @@ def _in_lab(spec: HostSpec) -> str:
 @check(
     roce_settings,
     when=_sets_roce,
-    unless=_in_lab,
+    unless=unmanaged("roce", otherwise=_in_lab),
     fix="read `journalctl -u clusterwright-roce` for settings that the adapter rejected; turn DCBX off on the switch "
     "if it overrides them",
 )

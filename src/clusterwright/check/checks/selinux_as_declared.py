@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.selinux import Selinux, selinux
 from clusterwright.check.verdict import Verdict
@@ -15,7 +15,7 @@ def _has_none(spec: HostSpec) -> str:
 
 @check(
     selinux,
-    unless=_has_none,
+    unless=unmanaged("selinux", otherwise=_has_none),
     fix="run `wright apply` and reboot the host; if SELinux was disabled, run `touch /.autorelabel` before the reboot",
 )
 def selinux_as_declared(spec: HostSpec, have: Selinux) -> Verdict:

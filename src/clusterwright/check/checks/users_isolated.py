@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, unmanaged
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.isolation_rules import isolation_rules
 from clusterwright.check.verdict import Verdict
@@ -21,7 +21,7 @@ def _off(spec: HostSpec) -> str:
 @check(
     isolation_rules,
     when=is_compute,
-    unless=_off,
+    unless=unmanaged("isolation", otherwise=_off),
     fix="run `systemctl restart clusterwright-isolation`; run `wright apply` if the rules were edited",
 )
 def users_isolated(_spec: HostSpec, have: tuple[str, ...]) -> Verdict:

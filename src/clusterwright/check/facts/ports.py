@@ -20,11 +20,12 @@ def required_ports(spec: HostSpec) -> dict[str, str]:
         f"{host.management}:{NODE_PORT}": f"slurmd of {host.name}" for host in spec.cluster.hosts("compute")
     }
     monitoring = spec.cluster.monitoring
-    for port, name, is_enabled in (
+    for port, role, is_enabled in (
         (EXPORTER_PORT, "node_exporter", monitoring.node_exporter),
         (CLUSTER_EXPORTER_PORT, "exporter", monitoring.exporter),
     ):
-        targets |= {f"{host.management}:{port}": f"{name} of {host.name}" for host in hosts if is_enabled}
+        if is_enabled and spec.cluster.manages(role):
+            targets |= {f"{host.management}:{port}": f"{role} of {host.name}" for host in hosts}
     return targets
 
 

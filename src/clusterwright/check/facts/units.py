@@ -10,15 +10,20 @@ _MONITORING = ("prometheus.service", "prometheus-alertmanager.service", "cluster
 
 
 def required_units(spec: HostSpec) -> tuple[str, ...]:
-    """Return the units that the host's role and the cluster file require."""
-    units = [*map(spec.cluster.platform.unit, ("ssh.service", "chrony.service", "munge.service"))]
+    """Return the units that the host's role and the cluster file require; of other roles only what is managed."""
+    cluster, monitoring = spec.cluster, spec.cluster.monitoring
+    has_firewall = cluster.manages("packet_filter") or cluster.manages("firewalld")
+    names = ["ssh.service", *(["chrony.service"] if cluster.manages("clock") else []), "munge.service"]
+    units = [*map(cluster.platform.unit, names)]
     units += ["slurmctld.service"] if spec.is_control else []
     units += ["slurmd.service"] if spec.is_compute else []
-    units += ["mariadb.service", "slurmdbd.service"] if spec.host == spec.cluster.accountant else []
-    units += ["clusterwright-firewall.service"] if spec.cluster.security.firewall else []
-    units += ["prometheus-node-exporter.service"] if spec.cluster.monitoring.node_exporter else []
-    units += ["clusterwright-exporter.service"] if spec.cluster.monitoring.exporter else []
-    has_prometheus = spec.cluster.monitoring.prometheus and spec.host == spec.cluster.control
+    has_database = cluster.manages("accounting") and spec.host == cluster.accountant
+    units += ["mariadb.service", "slurmdbd.service"] if has_database else []
+    units += ["clusterwright-firewall.service"] if has_firewall and cluster.security.firewall else []
+    has_node_exporter = monitoring.node_exporter and cluster.manages("node_exporter")
+    units += ["prometheus-node-exporter.service"] if has_node_exporter else []
+    units += ["clusterwright-exporter.service"] if monitoring.exporter and cluster.manages("exporter") else []
+    has_prometheus = monitoring.prometheus and cluster.manages("prometheus") and spec.host == cluster.control
     units += list(_MONITORING) if has_prometheus else []
     return tuple(units)
 
