@@ -245,7 +245,12 @@ def test_a_host_beyond_a_gap_has_a_group_of_its_own_name():
 
 def test_yes_of_cgroup_conf_is_yes_in_any_spelling():
     """Ansible writes True and False: a file that means what ours does is in the fields, another one line by line."""
-    ours = ("ConstrainDevices=True", "ConstrainRAMSpace=TRUE", "ConstrainSwapSpace=False", "ConstrainCores=YES")
+    ours = (
+        "ConstrainDevices=True",
+        "ConstrainRAMSpace=TRUE",
+        "ConstrainSwapSpace=False",
+        "ConstrainCores=YES",
+    )
 
     same = described(cgroup="\n".join(ours)).cluster
     other = described(cgroup="\n".join(("ConstrainDevices=False", *ours[1:]))).cluster

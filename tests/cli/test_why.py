@@ -18,7 +18,19 @@ OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
     "GPU 0 has a total capacity of 79.15 GiB of which 1.10 GiB is free."
 )
-KEYS = {"class", "mode", "role", "cause", "subject", "confidence", "evidence", "fix", "retry", "exclude", "verify"}
+KEYS = {
+    "class",
+    "mode",
+    "role",
+    "cause",
+    "subject",
+    "confidence",
+    "evidence",
+    "fix",
+    "retry",
+    "exclude",
+    "verify",
+}
 
 
 @pytest.fixture

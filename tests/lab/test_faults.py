@@ -49,7 +49,9 @@ def test_a_clock_is_off_by_a_time_with_its_unit(by):
     skew.refuse(None, None, {"by": "-1h30m"})
 
 
-@pytest.mark.parametrize("kind", ["degrading-host", "degrading-link", "degrading-disk", "memory-leak", "gpu-heating"])
+@pytest.mark.parametrize(
+    "kind", ["degrading-host", "degrading-link", "degrading-disk", "memory-leak", "gpu-heating"]
+)
 def test_a_gradual_fault_has_a_rate_of_change_and_is_in_the_list(kind):
     """Each names how much it changes a minute, and its page has the default."""
     page = (Path(__file__).parents[2] / "docs" / "concepts" / "lab.md").read_text()
@@ -62,7 +64,9 @@ def test_a_gradual_fault_has_a_rate_of_change_and_is_in_the_list(kind):
 @pytest.mark.parametrize("option", ["per-minute", "percent"])
 def test_a_percentage_out_of_its_range_is_refused(option, text):
     """The range is in the fix."""
-    with pytest.raises(WrightError, match=re.compile(rf"lab-fault-option.*--{option}.*from 1 to 100", re.DOTALL)):
+    with pytest.raises(
+        WrightError, match=re.compile(rf"lab-fault-option.*--{option}.*from 1 to 100", re.DOTALL)
+    ):
         falling_percent({option: text}, 0)
 
 

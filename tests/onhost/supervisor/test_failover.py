@@ -123,7 +123,9 @@ def test_who_takes_over_reads_the_same_record(orphan, tmp_path, monkeypatch):
     del orphan._start
     orphan.turn()
 
-    assert started[0][1:] == module_arguments("clusterwright.onhost.supervisor.failover_supervisor", str(tmp_path))
+    assert started[0][1:] == module_arguments(
+        "clusterwright.onhost.supervisor.failover_supervisor", str(tmp_path)
+    )
     assert json.loads(Child.said) == {
         **ORDERS,
         "number": 2,
