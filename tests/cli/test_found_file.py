@@ -66,9 +66,9 @@ def test_an_escape_does_not_hide_the_field(clone):
 def test_an_own_ssh_config_elsewhere_is_used(clone, tmp_path):
     """And a cluster file without one."""
     (tmp_path / "ssh_config").write_text("")
-    require_trusted(write_cluster(clone, tmp_path / "ssh_config"))
+    assert require_trusted(write_cluster(clone, tmp_path / "ssh_config")) is None
     (clone / "cluster.yaml").write_text(CLUSTER)
-    require_trusted(clone / "cluster.yaml")
+    assert require_trusted(clone / "cluster.yaml") is None
 
 
 def test_a_pipe_is_no_cluster_file(clone):

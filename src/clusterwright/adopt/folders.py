@@ -23,7 +23,7 @@ _NFS_SOURCE = re.compile(r"([a-z0-9][a-z0-9.-]{0,252}):(/[A-Za-z0-9._/+@=,-]{0,1
 _OPTION = re.compile(r"[a-z_]+(=[A-Za-z0-9_.:-]+)?")
 # Of fstab(5) and systemd.mount(5): they say when a folder is mounted, not how.
 _GENERAL_OPTIONS = frozenset({"defaults", "rw", "auto", "noauto", "nofail", "_netdev", "user", "users"})
-_SYSTEM_MOUNTS = ("/", "/boot", "/boot/efi", "none", "swap", "/proc", "/sys", "/dev/pts", "/run", "/tmp")  # nosec B108 # noqa: S108
+_SYSTEM_MOUNTS = ("/", "/boot", "/boot/efi", "none", "swap", "/proc", "/sys", "/dev/pts", "/run", "/tmp")  # nosec B108 # noqa: S108 (names of mounts, no files of ours)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,11 @@ def start(lab: LabState, fault: Fault) -> None:
     with (lab.folder / LOG).open("ab") as log:
         child = subprocess.Popen(
             (sys.executable, "-P", "-m", module, lab.name, fault.kind, fault.host, repr(fault.since)),
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/",
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
     cgroups.join(lab.name, GROUP, child.pid)
     child.returncode = 0  # this process does not wait for it

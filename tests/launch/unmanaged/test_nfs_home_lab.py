@@ -12,7 +12,7 @@ from clusterwright.lab.able import able
 from clusterwright.lab.nfs import client
 from clusterwright.lab.state import folder
 
-NAME, NET, HOMES = "foreign-nfs", "10.245.0", "/home-of-all"
+NAME, NET, HOMES = "foreign-nfs", "10.248.0", "/home-of-all"
 TEXT = f"""name: {NAME}
 networks:
   management: {{subnet: {NET}.0/24, rate: 1Gbit/s}}

@@ -110,8 +110,7 @@ def gather(
     named = outputs(parts, ids[-1])
     if not files["texts"] and named:
         files = _files(remote, control, (runs, job, user_of(parts)), named, end)
-    when = window(parts)
-    state = state_of(parts)
+    when, state = window(parts), state_of(parts)
     now = measure.HOST if state == "RUNNING" else ""
     texts, unreachable = on_hosts(remote, when.hosts, when.begin, when.end, now)
     metric_sources = query_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])

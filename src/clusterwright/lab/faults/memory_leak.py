@@ -64,7 +64,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     # exec: it returns once the program has replaced systemd's child, whose command line is another
     settings = ("--quiet", "--collect", "--service-type=exec", "--property=OOMScoreAdjust=1000")
     run = ("systemd-run", f"--unit={UNIT}", *settings)
-    argv = ("python3", "-c", PROGRAM, str(per_tick), str(_most(options)), str(_TICK_S))
+    argv = ("python3", "-I", "-c", PROGRAM, str(per_tick), str(_most(options)), str(_TICK_S))
     must(lab, host, *run, *argv)
     pids = cgroups.processes(lab.name, host.name)
     for pid in filter(_is_leak, pids):

@@ -43,7 +43,7 @@ from clusterwright.launch.unmanaged.library import install_library, library_fold
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.run_module import FILE
-from clusterwright.onhost.lib.safe_reader import text_or_empty
+from clusterwright.onhost.lib.safe_reader import read_object, text_or_empty
 from clusterwright.onhost.supervisor.host_keeper import LEASE, LEASE_S
 from clusterwright.onhost.supervisor.job_fields import JobFields
 from clusterwright.onhost.supervisor.ssh_hosts import LOG, SCRIPT, start_command
@@ -111,7 +111,7 @@ def resume_on_hosts(
     checked = check_hosts(hosts, job, rank_python(job), run.folder.parent, reach)
     install_library(Host(LocalMachine(), "localhost"), str(run.folder.parent))
     path = run.folder / "job.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
+    document = read_object(str(path))
     document["hosts"] = [host.target for host in hosts]
     document["launch"] |= networks(str(checked.network))
     write_atomic(path, json.dumps(document, indent=2))

@@ -18,9 +18,17 @@ _RESERVED = {"rank", "tree", SUMS}  # other names in a part
 _PICKLE, _TORCH = b"P", b"T"  # format of a packed rest
 # What reading a crafted structure raises, beside Damaged.
 _CRAFTED = (
-    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, RuntimeError, TypeError,
-    ValueError, pickle.UnpicklingError,
-)  # fmt: skip
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pickle.UnpicklingError,
+)
 _PACKED = (
     1024  # bytes; sizes are rounded up to this, so that a part's layout seldom differs from the last save's
 )
