@@ -103,10 +103,8 @@ def gather(
     end = time.monotonic() + files_s
     files = _files(remote, control, (runs, job, ""), (), end)
     ids = [str(job_id) for job_id in files.get("jobs", [])][-MOST_JOBS:] or [job]
-    command = _query_script(",".join(ids))
-    parts = sections(
-        checked(Host(remote, control).run(f"sh -c {shlex.quote(command)}"), control, "sacct").out
-    )
+    command = f"sh -c {shlex.quote(_query_script(','.join(ids)))}"
+    parts = sections(checked(Host(remote, control).run(command), control, "sacct").out)
     named = outputs(parts, ids[-1])
     if not files["texts"] and named:
         files = _files(remote, control, (runs, job, user_of(parts)), named, end)
