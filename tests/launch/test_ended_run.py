@@ -83,6 +83,13 @@ def test_a_run_of_another_user_is_not_started(runs, names):
     assert refused(runs).code == "run-of-other-user"
 
 
+def test_a_run_that_others_could_exchange_is_not_started(runs):
+    """All users may rename folders in the folder of the runs."""
+    runs.chmod(0o777)
+
+    assert refused(runs).code == "runs-exchangeable"
+
+
 def test_a_linked_script_is_not_started(runs, tmp_path):
     """The run of the caller may have a link to a script of somebody else."""
     (tmp_path / "other.sh").write_text("true\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.listing import no_run
-from clusterwright.launch.local import is_alive, start_script
+from clusterwright.launch.local import create_runs_folder, is_alive, start_script
 from clusterwright.launch.run import RunFolder
 from clusterwright.launch.submission import run_of_other_user
 from clusterwright.onhost.lib.run_outcome import decide
@@ -47,12 +47,13 @@ def find_ended(runs: Path, reference: str) -> EndedRun:
     """Return the run that `reference` names in the folder `runs`.
 
     Raises:
-        WrightError: there is no such run, it belongs to another user, has not ended, or belongs to a cluster.
+        WrightError: there is no such run, it belongs to another user or could be exchanged by one, has not ended, or
+            belongs to a cluster.
     """
     path = find(str(runs), reference)
     if not path:
         raise no_run(reference, None, str(runs))
-    folder = Path(path)
+    folder = create_runs_folder(runs) / Path(path).name
     _require_owner(folder)
     try:
         record = read_record(path)
