@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from clusterwright.config import addresses, names
+from clusterwright.config import names
 from clusterwright.config.names import limit_hosts, limit_reserved
 
 HOSTS = st.lists(
@@ -383,4 +383,4 @@ def test_a_group_of_clustershell_is_a_text(monkeypatch, tmp_path):
 )
 def test_addresses_of_object_storage_have_no_credentials(kind, value, valid):
     """Neither user and password nor a query; a bucket has S3's characters."""
-    assert taken(getattr(addresses, kind), value) is valid
+    assert taken(getattr(names, kind), value) is valid

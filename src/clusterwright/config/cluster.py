@@ -309,6 +309,12 @@ class Cluster(Section):
         """The path of the first shared folder, which contains `runs`; None without shared storage."""
         return next((folder.path for folder in self.storage.values()), None)
 
+    def scratch_mount(self, partition: str) -> str | None:
+        """Return the first disk mount of the partition's hosts; None if a node group has none or a different one."""
+        groups = [self.nodes[name] for name in self.partitions[partition].nodes if name in self.nodes]
+        mounts = {next((disk.mount for disk in group.disks if disk.mount), None) for group in groups}
+        return mounts.pop() if len(mounts) == 1 else None
+
     @property
     def ssh_config(self) -> str | None:
         """The ssh_config file: the lab's in a lab, else `ssh.config`; None means the user's default."""

@@ -98,3 +98,19 @@ class Environments(Section):
         default="none", example="lmod",
     )  # fmt: skip
     caches: Caches = setting("Cache folders of downloads and compiled kernels.", default=Caches)
+
+    def runtime(self, image: str) -> Runtime | None:
+        """Return the first of the container runtimes that can start the image; None if none can."""
+        can = starters(image)
+        return next((candidate for candidate in self.containers if candidate in can), None)
+
+
+def starters(image: str) -> tuple[Runtime, ...]:
+    """Return the runtimes that can start an image: a folder is an OCI bundle, .sqsh is enroot's, .sif Apptainer's."""
+    if image.endswith(".sqsh"):
+        return ("pyxis",)
+    if image.endswith(".sif"):
+        return ("apptainer",)
+    if image.startswith("/"):
+        return ("oci",)
+    return ("pyxis",) if "#" in image or "://" not in image else ("apptainer", "pyxis")

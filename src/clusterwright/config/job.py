@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from clusterwright import plugins
-from clusterwright.config.addresses import HttpAddress, ObjectAddress
 from clusterwright.config.field import Section, refuse, setting
 from clusterwright.config.frequency import Frequency, MemoryCheckpointFrequency, Standstill
 from clusterwright.config.names import (
@@ -16,10 +15,12 @@ from clusterwright.config.names import (
     CommandItem,
     Earlier,
     HostPath,
+    HttpAddress,
     Identifier,
     Image,
     Line,
     ModuleName,
+    ObjectAddress,
     VariableName,
 )
 from clusterwright.config.parallel import Parallel

@@ -38,6 +38,9 @@ _PACKAGE = r"[a-z0-9][a-z0-9+._-]{1,127}"  # Debian policy 5.6.1; RPM's are alik
 _START = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"  # scontrol(1) StartTime
 _ARRAY = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?(,[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?)*(%[1-9][0-9]*)?"
 _EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
+# Addresses of services; none has a user, a password or a query, which would be secrets in a file.
+_HTTP = rf"https?://{_LABEL}(\.{_LABEL}){{0,9}}(:[1-9][0-9]{{0,4}})?(/[A-Za-z0-9._~/-]{{0,255}})?"
+_OBJECTS = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.()/-]{0,512})?"  # S3's bucket naming rules
 _IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker://USER@HOST#IMAGE:TAG
 
 _OUR_HOSTLIST = r"[a-z0-9,[\]-]*"
@@ -354,6 +357,18 @@ Version = Annotated[
     str,
     BeforeValidator(_version),
     WithJsonSchema({"type": "string", "pattern": f"^{_VERSION}$", "form": N_("a version in quotes")}),
+]
+HttpAddress = Annotated[
+    str,
+    *matching(
+        _HTTP,
+        N_("the http or https address of a server, without user and password"),
+        N_("write it as https://rgw.example.org; add a port that is not the default, such as :7480"),
+    ),
+]
+ObjectAddress = Annotated[
+    str,
+    *matching(_OBJECTS, N_("a bucket and prefix in object storage"), N_("write it as s3://BUCKET/PREFIX")),
 ]
 
 

@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clusterwright.config.addresses import HttpAddress
 from clusterwright.config.field import Cost, Section, setting
-from clusterwright.config.names import HostPath, Identifier, MountOption, PackageName, ServerName
+from clusterwright.config.names import HostPath, HttpAddress, Identifier, MountOption, PackageName, ServerName
 from clusterwright.config.quantities import Size
 
 
@@ -56,6 +55,15 @@ class Nfs(_Folder):
         "Quotas; only for a folder on a disk of the cluster file, exported by a host of the cluster.",
         default=None,
     )
+
+    def program(self, *, in_lab: bool) -> Literal["kernel", "ganesha"]:
+        """Return the NFS server program of a folder that a host of the cluster serves.
+
+        `auto` is the kernel, in a lab ganesha: the lab machine's kernel may have no NFS server.
+        """
+        if self.server_program == "auto":
+            return "ganesha" if in_lab else "kernel"
+        return self.server_program
 
 
 _Packages = tuple[PackageName, ...]

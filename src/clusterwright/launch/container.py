@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.images import runtime
 from clusterwright.config.job import Job
 
 PYTHON = "python3"  # in the PATH of the image
@@ -16,7 +15,7 @@ def image_settings(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | No
     """Return runtime, image, mounts and Python for the agents; None without an image."""
     if job.container is None:
         return None
-    runtime_name = runtime(job.container.image, cluster)
+    runtime_name = cluster.environments.runtime(job.container.image)
     paths = job.container.mounts
     if runtime_name == "pyxis":  # pyxis itself mounts homes only
         from clusterwright.provision.container_mounts import mounts

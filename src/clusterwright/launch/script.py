@@ -7,7 +7,6 @@ import shlex
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
-from clusterwright.config.scratch import scratch_of
 from clusterwright.errors import SpecError
 from clusterwright.launch import access, container
 from clusterwright.launch.command import (
@@ -182,7 +181,7 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
 def staging(job: Job, cluster: Cluster) -> str:
     """Return lines of bash that copy `stage: local` data on every host, standby hosts too; a failure ends the job."""
     staged = [data for data in job.data if data.stage == "local"]
-    scratch = scratch_of(cluster, partition(job, cluster))
+    scratch = cluster.scratch_mount(partition(job, cluster))
     if not staged or scratch is None:
         return ""
     user_paths, shared = ([data.path for data in staged if data.share == reader] for reader in ("me", "team"))

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Sequence
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.images import runtime
 from clusterwright.config.job import Job
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -47,7 +46,7 @@ def require_pyxis(job: Job, cluster: Cluster) -> None:
 
 def _fix(job: Job, cluster: Cluster, values: dict[str, str], program: Sequence[str]) -> str:
     image = values.get("--container-image", "")
-    if not image or runtime(image, cluster) is None:
+    if not image or cluster.environments.runtime(image) is None:
         return _("add `environments: {containers: [pyxis]}` to the cluster file, then run wright apply")
     mounts = [mount.split(":")[0] for mount in values.get("--container-mounts", "").split(",") if mount]
     fields = [f"--set container.image={image}"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
-from clusterwright.config.served import program
 from clusterwright.config.storage import Nfs
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.ganesha_conf import ganesha_conf
@@ -41,7 +40,7 @@ def nfs_server(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Reso
     folders = tuple(Directory(path=folder.export or folder.path) for folder in served)
     bind_mounts = tuple(resource for folder in served for resource in _bind_mount(folder, context.header()))
     # A host runs one NFS server, so the value of its first folder applies; a rule requires equal values.
-    serve = _by_ganesha if program(cluster, served[0]) == "ganesha" else _by_kernel
+    serve = _by_ganesha if served[0].program(in_lab=cluster.lab is not None) == "ganesha" else _by_kernel
     return (*folders, *serve(cluster, served, context.header()), *bind_mounts)
 
 

@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 
 from clusterwright.config.clash import Clash, is_within, nested_pairs
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.served import program
 from clusterwright.config.source import Loc
 from clusterwright.config.storage import Nfs
 from clusterwright.errors import closest_name
@@ -226,7 +225,10 @@ def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
     for name, folder in cluster.storage.items():
         if not isinstance(folder, Nfs) or folder.server not in ours:
             continue
-        loc, server_program = ("storage", name, "server_program"), program(cluster, folder)
+        loc, server_program = (
+            ("storage", name, "server_program"),
+            folder.program(in_lab=cluster.lab is not None),
+        )
         first_name, first_program = programs.setdefault(folder.server, (name, server_program))
         if first_program != server_program:
             message = _(

@@ -7,9 +7,8 @@ from pathlib import PurePosixPath
 
 from clusterwright.config.clash import Clash, In, is_within, names, unknown
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.images import runtime, starters
+from clusterwright.config.environments import starters
 from clusterwright.config.job import Container, Job
-from clusterwright.config.scratch import scratch_of
 from clusterwright.i18n import _
 from clusterwright.units import format_duration
 
@@ -167,7 +166,7 @@ def staging(job: Job, cluster: Cluster) -> Iterator[Clash]:
     if index is None or name not in cluster.partitions:
         return
     loc = In("job", ("data", index, "stage"))
-    if scratch_of(cluster, name) is None:
+    if cluster.scratch_mount(name) is None:
         yield Clash(
             "no-scratch",
             _(
@@ -196,7 +195,7 @@ def container(job: Job, cluster: Cluster) -> Iterator[Clash]:
     container_spec = job.container
     if container_spec is None:
         return
-    if runtime(container_spec.image, cluster) is None:
+    if cluster.environments.runtime(container_spec.image) is None:
         yield _not_offered(container_spec, cluster)
     shared = [folder.path for folder in cluster.storage.values()]
     if container_spec.image.startswith("/") and not any(
@@ -234,7 +233,7 @@ def container_host_loss(job: Job, cluster: Cluster) -> Iterator[Clash]:
     policy = job.recovery.on_host_loss
     if job.container is None or policy in _CAN:
         return
-    runtime_name = runtime(job.container.image, cluster)
+    runtime_name = cluster.environments.runtime(job.container.image)
     if runtime_name not in {"oci", None}:
         yield Clash(
             "container-host-loss",
