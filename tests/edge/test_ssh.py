@@ -13,6 +13,7 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import SSH_FAILED, Ssh, ssh_problem
 from clusterwright.errors import WrightError
 
+LOST = "Failed to connect to new control master"
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin")
 
 
@@ -120,3 +121,28 @@ def test_a_port_and_an_address_are_named_as_ssh_keygen_wants_them():
 
     assert problem.code == "host-key-changed"
     assert "`ssh-keygen -f /home/ann/.ssh/known_hosts -R '[2001:db8::7]:2222'`" in problem.fix
+
+
+@pytest.mark.parametrize(
+    ("first_lines", "calls", "out"),
+    [
+        (LOST, 2, "here"),
+        (f"mux_client_request_session: read from master failed: Broken pipe\n{LOST}", 1, ""),
+        ("Connection refused", 1, ""),
+    ],
+)
+def test_a_command_that_has_not_started_runs_again_without_the_lost_connection(
+    first_lines, calls, out, tmp_path, monkeypatch
+):
+    """After a request for a session it may have started: then it does not run again."""
+    program = tmp_path / "ssh"
+    program.write_text(
+        f'#!/bin/sh\necho "$*" >>{tmp_path}/calls\n'
+        f"case \"$*\" in *ControlPath=none*) echo here; exit;; esac\necho '{first_lines}' >&2\nexit 255\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    result = Ssh().run("gpu1", "sbatch job.sh", timeout_s=20)
+
+    assert result.out.strip() == out
+    assert len((tmp_path / "calls").read_text().splitlines()) == calls

@@ -18,8 +18,8 @@ from clusterwright.onhost.lib.processes import TIMED_OUT
 SSH_FAILED = 255  # ssh(1): "255 if an error occurred"; otherwise the exit code of the remote command
 CONTROL_S = 5.0  # for the answer of a shared connection
 
-# The last line of ssh whose new shared connection (ControlMaster) was lost before the command started.
-_NO_MASTER = "Failed to connect to new control master"
+# What ssh prints if its new shared connection (ControlMaster) is lost; after a request the command may have started.
+_NO_MASTER, _REQUESTED = "Failed to connect to new control master", "mux_client_request_session"
 
 # What OpenSSH prints about host keys. The names and paths go into a command to copy, so no others match.
 _KEY_REFUSED = "Host key verification failed."
@@ -83,7 +83,8 @@ class Ssh:
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """Run a shell command on the host; code 255 means that the host is unreachable."""
         result = run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
-        if result.code == SSH_FAILED and result.err.rstrip().endswith(_NO_MASTER):
+        is_lost = result.err.rstrip().endswith(_NO_MASTER) and _REQUESTED not in result.err
+        if result.code == SSH_FAILED and is_lost:
             alone = (*self._options("-o", "ControlPath=none"), "--", host, command)
             return run(alone, stdin=stdin, timeout_s=timeout_s)
         if result.code == TIMED_OUT:

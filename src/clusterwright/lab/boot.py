@@ -17,9 +17,7 @@ from clusterwright.lab.state import LabState, Process
 
 SSH_PORT = 22
 BOOT_LIMIT_S = 120  # a boot takes 2 s here; at load 57 five hosts had not all responded after 60 s
-BOOT_PER_HOST_S = (
-    10  # with 32 hosts on two cores at load 90 all had booted, but not all responded, after 60 s
-)
+BOOT_PER_HOST_S = 10  # of 32 hosts on two cores at load 90 all had booted, but not all responded, after 60 s
 
 # The keeper process of a host, a shell that runs systemd-nspawn and restarts it. It and its children are in the host's
 # control groups from the start, so nothing of a host is ever outside. systemd-nspawn --keep-unit ends with 133 when
