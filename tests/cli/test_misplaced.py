@@ -80,6 +80,20 @@ def test_quotes_around_a_command_are_removed(command):
         ("plan power --gpu h100 --nodes 16 --rack-limit=40", "--rack-limit: `40` is not a power"),
         ("bench network --wait 5", "--wait: `5` is not a duration"),
         ("train --local --array 0-3 -- python train.py", "--local starts one run, and the job has an array"),
+        ("heal log --last -3", "--last is -3, but must be at least 1"),
+        ("plan search --model x --seq 1 --global-batch 1 --top 0", "--top is 0, but must be at least 1"),
+        (
+            "plan explain --model llama3-8b --gpu h100 --gpus 8 --seq 4096 --global-batch 64 --tp 8 --pp 4",
+            "fix: use 32 GPUs or a multiple, or smaller sizes",
+        ),
+        (
+            "diff cluster.yaml",
+            "fix: to compare the hosts with it: wright diff --cluster cluster.yaml; two files",
+        ),
+        (
+            "plan search --model ./no/config.json --seq 1 --global-batch 1 --gpu h100",
+            "no/config.json: No such file",
+        ),
         ("web --tls-cert no.pem --tls-key no.key", "No such file or directory: no.pem"),
         ("bundle --os centos-7 --out b.tar", "\n  --os centos-7\nfix: "),
     ],

@@ -85,6 +85,17 @@ def test_a_misspelled_host_is_not_only_a_controller_that_is_unreachable(command)
     assert "fix: did you mean `gpu1`? " in done.stderr
 
 
+@pytest.mark.parametrize("name", ["logs", "status", "cancel", "curves"])
+def test_a_folder_that_is_no_run_is_named_as_one(command, tmp_path, name):
+    """It is here, so that the error is not that there is no such file."""
+    (tmp_path / "logs-of-ann").mkdir()
+    done = command(name, "./logs-of-ann")
+
+    assert done.returncode == 2
+    assert "./logs-of-ann is not the folder of a run" in done.stderr
+    assert "wright why ./logs-of-ann" in done.stderr
+
+
 def test_an_unknown_gpu_of_a_cluster_file_is_a_note(command, tmp_path):
     """It may be newer than the catalog, so the file is valid."""
     text = EXAMPLE.read_text().replace("model: a100", "model: a1000").partition("\nlab:")[0]

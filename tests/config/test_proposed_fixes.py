@@ -44,6 +44,23 @@ def test_a_second_file_is_not_proposed_to_be_the_first(tmp_path):
         source_of(tmp_path / "cluster-old.yaml", other_than=first)
 
 
+def test_an_address_is_downloaded_first():
+    """A path of the same text has one slash less."""
+    with pytest.raises(
+        SpecError, match=r"download it first: curl -fsSO https://example\.org/a/cluster\.yaml\n"
+    ):
+        load_cluster(Path("https://example.org/a/cluster.yaml"))
+
+
+def test_markers_of_a_merge_have_their_own_fix():
+    """The parser only knows that a line has no colon."""
+    text = CAMPUS.read_text() + "<<<<<<< HEAD\nname: a\n=======\nname: b\n>>>>>>> x\n"
+    finding, *_others = findings_of(text)
+
+    number = len(CAMPUS.read_text().splitlines()) + 1
+    assert f"finish the merge: choose one side of the conflict that begins at line {number}" in finding.fix
+
+
 @pytest.mark.parametrize(
     ("slurm", "fix"),
     [

@@ -12,7 +12,7 @@ from clusterwright.catalog.hf_families import FAMILIES, TEXT_OF, Family
 from clusterwright.catalog.models import architecture
 from clusterwright.catalog.records import Architecture
 from clusterwright.catalog.user_catalog import UserCatalog
-from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name, unreadable_fix
 from clusterwright.i18n import _
 
 _LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
@@ -263,9 +263,9 @@ def _json(path: Path) -> Mapping[str, Any]:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         fix = _("name a model of the catalog (wright plan catalog models) or the path of a config.json")
-        raise WrightError.from_code(
-            "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE
-        ) from error
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        fix = unreadable_fix(error, path, fix)
+        raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
     except ValueError as error:
         fix = _("use the config.json that was published with the model")
         raise WrightError.from_code(

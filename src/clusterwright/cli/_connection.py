@@ -210,6 +210,16 @@ def _missing_file_error(reference: str, error: WrightError) -> WrightError:
     """Return the error of a missing cluster file for a name that is no run on this machine either."""
     from clusterwright.errors import WrightError
 
+    if Path(reference).is_dir():
+        return WrightError.from_code(
+            "no-run",
+            _("{folder} is not the folder of a run: it has no job.json of yours", folder=reference),
+            _(
+                "name a folder in ./runs; for a folder of logs: wright why {folder}",
+                folder=shlex.quote(reference),
+            ),
+            exit_code=error.exit_code,
+        )
     finding = error.findings[0]
     folder = f"./{LOCAL_RUNS}"
     message = _(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._show import show_error, show_json, show_message, show_next, show_text, show_verbatim
 from clusterwright.cli._started_lab import require_lab
-from clusterwright.errors import WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def diff(
 
     file = cluster_file(cluster)
     if new is not None:
+        if cluster is None and new.exists() and new.samefile(file):
+            raise _itself(file)
         differs, all_reached = two_files(file, new, json=json), True
     else:
         differs, all_reached = hosts(file, json=json)
@@ -196,6 +198,19 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
         else _("the files do not differ")
     )
     return bool(changes)
+
+
+def _itself(file: Path) -> WrightError:
+    """Return the error of a line that names the cluster file in place of a second one."""
+    return WrightError.from_code(
+        "usage",
+        _("{file} is the cluster file itself, which does not differ from itself", file=file),
+        _(
+            "to compare the hosts with it: wright diff {option}; two files: wright diff NEW {option}",
+            option=cluster_option(file),
+        ),
+        exit_code=EXIT_USAGE,
+    )
 
 
 def field_line(change: FieldChange) -> str:

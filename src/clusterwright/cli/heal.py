@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_file, connection_to
+from clusterwright.cli._numbers import Count
 from clusterwright.cli._show import show_error, show_json, show_message, show_records, show_text
 from clusterwright.cli._started_lab import require_lab
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
@@ -176,7 +177,7 @@ def undo(id_: Id, /, *, cluster: Path | None = None, local: Local = False) -> in
 
 
 @heal.command
-def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, local: Local = False) -> int:
+def log(*, cluster: Path | None = None, last: Count = 50, json: bool = False, local: Local = False) -> int:
     """List actions, proposals and notifications, each with its evidence and how to undo it.
 
     Parameters

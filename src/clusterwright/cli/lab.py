@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._live_names import CAMPAIGN_FAULTS, FAULTS, LAB_HOSTS, LABS
+from clusterwright.cli._numbers import Count
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
 from clusterwright.cli._wrapping import command_text
@@ -163,7 +164,7 @@ def campaign(
     *,
     cluster: Path | None = None,
     seed: int = 1,
-    faults: int = 20,
+    faults: Count = 20,
     only: Annotated[tuple[str, ...], CAMPAIGN_FAULTS] = (),
     out: Path = Path("build/campaign"),
 ) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # each file's models are imported when one is read (start-up 
 
 SpecModel = TypeVar("SpecModel", bound=Section)
 
+_ADDRESS = re.compile(r"([a-z]+):/{1,2}(\S+)")  # pathlib makes one slash of two
 _MOST_ENTRIES = 1000  # of a folder, among which a file with a similar name is searched
 _MOST_BYTES = 16 * 1024 * 1024  # a slurm.conf; the readers of cluster and job files accept less
 _OF_A_CLUSTER = ("networks", "partitions", "storage", "users", "teams", "lab")
@@ -84,6 +86,10 @@ def require_readable(path: Path) -> None:
 
 
 def _spec_bytes(path: Path, other_than: Path | None = None) -> bytes:
+    if address := _ADDRESS.match(str(path)):
+        url = f"{address[1]}://{address[2]}"
+        fix = _("download it first: {line}", line=f"curl -fsSO {shlex.quote(url)}")
+        return _bytes_of(path, fix)
     fix = _(
         "pass the path of a file that exists; to start from: `wright init` writes a cluster file,"
         " `wright guide` a job file too"

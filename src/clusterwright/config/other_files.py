@@ -48,6 +48,11 @@ _TOOLS = (
         N_("write a cluster file: `wright init`; wright export --ansible writes a playbook from it"),
     ),
     _Tool(
+        N_("an Ansible inventory or another INI file"),
+        _at_line_starts(r"\[[\w:.-]+\][ \t]*$", r"[\w.-]+(?:[ \t]+\w+=[^\s:]+)*[ \t]*$"),
+        N_("write a cluster file: `wright init`; wright export --ansible writes an inventory from it"),
+    ),
+    _Tool(
         N_("an sbatch script"),
         _at_line_starts(r"#SBATCH\s"),
         N_(

@@ -125,10 +125,22 @@ def _syntax(source: Source, reason: YAMLError) -> Finding:
     spots = sorted({(position.line + 1, position.column + 1) for position in yaml_marks})
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
     context_lines = [source.line(number) for line, _ignored in spots for number in (line - 1, line) if number]
-    fix = _other_file_fix(source.file) or next(filter(None, map(_colon_fix, context_lines)), "")
+    fix = _conflict_fix(source.text) or _other_file_fix(source.file)
+    fix = fix or next(filter(None, map(_colon_fix, context_lines)), "")
     fix = fix or _syntax_fix(problem, is_json=source.text.lstrip()[:1] == "{")
     message = _("the file is not valid YAML: {problem}", problem=printable(problem))
     return Finding("yaml-syntax", message, fix, places)
+
+
+def _conflict_fix(text: str) -> str:
+    """Return the fix for a file with the markers of an unfinished merge; empty for other files."""
+    line = next((n for n, line in enumerate(text.splitlines(), 1) if line.startswith("<<<<<<< ")), None)
+    if line is None:
+        return ""
+    return _(
+        "finish the merge: choose one side of the conflict that begins at line {line}, and remove its markers",
+        line=line,
+    )
 
 
 def _other_file_fix(file: str) -> str:

@@ -32,7 +32,9 @@ class Work:
     """The training."""
 
     model: Annotated[
-        str, Parameter(help="Model of the catalog, or path of a Hugging Face config.json."), MODELS
+        str,
+        Parameter(help="Model, as in `wright plan catalog models`, or path of a Hugging Face config.json."),
+        MODELS,
     ]
     seq: Annotated[int, Parameter(help="Tokens per sequence.", validator=POSITIVE)]
     global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.", validator=POSITIVE)]
@@ -44,7 +46,7 @@ class Work:
 class MachineOptions:
     """The machines: a GPU and a number of them, or a node group of a cluster file."""
 
-    gpu: Annotated[str | None, Parameter(help="GPU of the catalog."), GPUS] = None
+    gpu: Annotated[str | None, Parameter(help="GPU, as in `wright plan catalog gpus`."), GPUS] = None
     gpus: Annotated[
         int | None,
         Parameter(help="Number of GPUs; with --cluster: all GPUs of the node group.", validator=POSITIVE),

@@ -33,7 +33,9 @@ class RunOptions:
     """The training and its layout; missing values are inferred and reported."""
 
     model: Annotated[
-        str | None, Parameter(help="Model of the catalog, or path of a config.json."), MODELS
+        str | None,
+        Parameter(help="Model, as in `wright plan catalog models`, or path of a Hugging Face config.json."),
+        MODELS,
     ] = None
     seq: Annotated[int | None, Parameter(help="Tokens per sequence.", validator=POSITIVE)] = None
     global_batch: Annotated[

@@ -33,7 +33,7 @@ class Join:
     nodes: Annotated[
         int | None, Parameter(help="Number of nodes; with --cluster: those of the cluster file.")
     ] = None
-    gpu: Annotated[str, Parameter(help="GPU of the catalog."), GPUS] = "h100-sxm-80gb"
+    gpu: Annotated[str, Parameter(help="GPU, as in `wright plan catalog gpus`."), GPUS] = "h100-sxm-80gb"
     gpus_per_node: Annotated[
         int | None,
         Parameter(help="GPUs per node; default: 8, or 4 for superchips.", validator=OF_NODE),

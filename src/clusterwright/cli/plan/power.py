@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class PowerLoad:
     """What draws power."""
 
-    gpu: Annotated[str, Parameter(help="GPU of the catalog."), GPUS]
+    gpu: Annotated[str, Parameter(help="GPU, as in `wright plan catalog gpus`."), GPUS]
     nodes: Annotated[int, Parameter(help="Number of nodes; of superchips: racks.")] = 1
     gpus_per_node: Annotated[
         int | None, Parameter(help="GPUs per node; default: 8 (a rack of superchips has 72).")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._numbers import Count
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text, show_verbatim
 from clusterwright.cli.plan._inputs import MachineOptions, Work
@@ -45,7 +46,7 @@ def search(
     machine_options: Annotated[MachineOptions, Parameter(name="*")] = MachineOptions(),  # noqa: B008 (frozen)
     fixed_sizes: Annotated[FixedSizes, Parameter(name="*")] = FixedSizes(),
     software: Software = "megatron",
-    top: int = 10,
+    top: Count = 10,
     out: Path | None = None,
     html: Path | None = None,
     json: Flag = False,

@@ -46,7 +46,7 @@ def size(
     Parameters
     ----------
     model
-        Model of the catalog, or path of a Hugging Face config.json.
+        Model, as in `wright plan catalog models`, or path of a Hugging Face config.json.
     scenario
         training, science or inference: compare the common GPUs for it with --gpu.
     html

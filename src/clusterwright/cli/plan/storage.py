@@ -54,7 +54,11 @@ class Data:
 class CheckpointOptions:
     """The checkpoints to write."""
 
-    model: Annotated[str | None, Parameter(help="Model of the catalog, or a config.json."), MODELS] = None
+    model: Annotated[
+        str | None,
+        Parameter(help="Model, as in `wright plan catalog models`, or path of a Hugging Face config.json."),
+        MODELS,
+    ] = None
     params: Annotated[
         str | None, Parameter(help="Number of parameters instead of a model, such as 25.6M.")
     ] = None
@@ -73,7 +77,7 @@ class CheckpointOptions:
 class On:
     """The machines."""
 
-    gpu: Annotated[str, Parameter(help="GPU of the catalog."), GPUS] = "h100-sxm-80gb"
+    gpu: Annotated[str, Parameter(help="GPU, as in `wright plan catalog gpus`."), GPUS] = "h100-sxm-80gb"
     gpus: Annotated[int, Parameter(help="Number of GPUs.")] = 8
     gpus_per_node: Annotated[int, Parameter(help="GPUs per node.")] = 8
     disks: Annotated[int, Parameter(help="NVMe disks per node.")] = 4

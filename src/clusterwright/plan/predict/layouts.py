@@ -172,7 +172,7 @@ def _replicas(cells: Cells, setting: Setting, degree: int) -> int:
                 degree=degree,
                 gpus=setting.gpus,
             ),
-            _("make dp x tp x pp x cp equal to num_gpus"),
+            _("use {degree} GPUs or a multiple, or smaller sizes", degree=degree),
         )
         return 1
     dp, row_dp = setting.gpus // degree, data_parallel_degree(cells)
