@@ -107,7 +107,19 @@ def _of_other_topic(topic: str) -> str:
         return _(
             "all fields of the file: wright schema {kind}; one of them: wright explain FIELD", kind=topic
         )
-    return _of_text(topic) if " " in topic.strip() else ""
+    return _of_slurm_key(topic) or (_of_text(topic) if " " in topic.strip() else "")
+
+
+def _of_slurm_key(topic: str) -> str:
+    """Return what explains a key of Slurm's files, and the field that may set it; empty for other names."""
+    from clusterwright.config.slurm_keys import OURS, key_spans
+
+    for file in ("slurm.conf", "gres.conf", "cgroup.conf", "slurmdbd.conf"):
+        if topic.lower() in key_spans(file):
+            page = _("it is a key of {file}: man {file}", file=file)
+            is_free = file == "slurm.conf" and topic.lower() not in OURS
+            return f"{page}; wright explain slurm.options" if is_free else page
+    return ""
 
 
 def _of_text(topic: str) -> str:
