@@ -96,6 +96,15 @@ def test_a_folder_that_is_no_run_is_named_as_one(command, tmp_path, name):
     assert "wright why ./logs-of-ann" in done.stderr
 
 
+def test_a_new_host_that_is_in_the_file_is_noted(command):
+    """A retry names it again, a typo for the first time."""
+    file = EXAMPLE.parents[1] / "university" / "cluster.yaml"
+    done = command("add-hosts", "gpu", "gpu[2-4]", "--dry-run", "--cluster", file)
+
+    assert done.returncode == 1
+    assert f"note: gpu2: in {file} already\n" in done.stderr
+
+
 def test_an_unknown_gpu_of_a_cluster_file_is_a_note(command, tmp_path):
     """It may be newer than the catalog, so the file is valid."""
     text = EXAMPLE.read_text().replace("model: a100", "model: a1000").partition("\nlab:")[0]

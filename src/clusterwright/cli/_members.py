@@ -56,6 +56,8 @@ def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
     names = hostlist(hosts)
     current_file = ClusterFile.from_source(source_of(path))
     proposed_file = ClusterFile.from_source(read(with_hosts(current_file, group, names), str(path)))
+    if present := [host.name for host in current_file.cluster.hosts() if host.name in names]:
+        show_note(_("{hosts}: in {file} already", hosts=fold(present), file=path))
     remote = remote_of(proposed_file.cluster)
     growth = Growth(path, proposed_file, names)
     report = preview(growth, remote)
