@@ -96,6 +96,15 @@ def test_a_folder_that_is_no_run_is_named_as_one(command, tmp_path, name):
     assert "wright why ./logs-of-ann" in done.stderr
 
 
+def test_without_runs_the_fix_proposes_none(command, tmp_path):
+    """`wright jobs` would list nothing."""
+    (tmp_path / "runs").mkdir()
+    done = command("status", "gpt-20261127-101010")
+
+    assert done.returncode == 2
+    assert "fix: no run is there; for a run of a cluster, pass --cluster cluster.yaml\n" in done.stderr
+
+
 def test_a_new_host_that_is_in_the_file_is_noted(command):
     """A retry names it again, a typo for the first time."""
     file = EXAMPLE.parents[1] / "university" / "cluster.yaml"

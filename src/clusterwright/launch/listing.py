@@ -95,7 +95,10 @@ def no_run(reference: str, cluster: Cluster | None, runs: str, remote: Remote | 
         if cluster
         else _("choose a run that wright jobs lists; for a run of a cluster, pass --cluster cluster.yaml")
     )
-    fix = unknown_name_fix(reference, run_names(cluster, runs, remote), default_fix)
+    names = run_names(cluster, runs, remote)
+    if not names and not cluster:
+        default_fix = _("no run is there; for a run of a cluster, pass --cluster cluster.yaml")
+    fix = unknown_name_fix(reference, names, default_fix)
     message = _("no run `{run}` in {folder}", run=reference, folder=runs)
     return WrightError.from_code("no-run", message, fix, exit_code=EXIT_USAGE)
 
