@@ -266,7 +266,7 @@ def _named_otherwise() -> Path | None:
 
     files = []
     for path in sorted(islice(Path().glob("*.y*ml"), _MOST_FILES)):
-        with suppress(WrightError):
+        with suppress(OSError, WrightError):
             is_short = path.is_file() and path.stat().st_size < _LONGEST_FILE
             if is_short and has_cluster_keys(source_of(path).values):
                 files.append(path)

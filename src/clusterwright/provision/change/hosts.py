@@ -77,7 +77,8 @@ def require_hosts(cluster: Cluster, names: Iterable[str]) -> None:
         WrightError: `no-such-host`, with all that it lacks.
     """
     host_names = [host.name for host in cluster.hosts()]
-    missing = [name for name in names if name not in set(host_names)]
+    known = set(host_names)
+    missing = [name for name in names if name not in known]
     if not missing:
         return
     values = {"cluster": cluster.name, "hosts": fold(missing)}
