@@ -14,6 +14,7 @@ from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.reading import find_sources, of_text, read
 from clusterwright.diagnose.reading.read import OVERLAP, SIZE, SMALL, Scanner
 from clusterwright.diagnose.reading.sighting_store import MOST
+from clusterwright.diagnose.subjects import log as diagnose_log
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 SEEN = ("gpu-oom/out-of-memory", 2)
@@ -314,3 +315,22 @@ def test_a_log_that_is_nothing_but_failures_is_bounded(known):
 
     assert len(sightings) < 3 * MOST
     assert sightings[-1].mode.id == "storage-full/no-space"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a.out[4242]: segfault at 0 ip 0000000000000000 sp 00007ffd error 14 in {}[400000+1000]",
+        "traps: a.out[4242] general protection fault ip:7f sp:7f error:0 in {}[400000+1000]",
+        "process '/tmp/{}' started with executable stack",
+        "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/{},task=a.out,pid=1",
+        "Tasks in /{} killed as a result of limit of /job_1",
+    ],
+)
+def test_a_name_that_a_user_chose_is_no_fault_in_the_log_of_the_kernel(tmp_path, line):
+    """The kernel prints names of files and control groups of any length: none of them is a lost GPU."""
+    xid = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus."
+    path = tmp_path / "kern.log"
+    for text, is_lost in ((xid, True), (line.format(xid), False)):
+        path.write_text(f"2026-11-27T23:10:01+0000 gpu-node1 kernel: {text}\n")
+        assert any(diagnosis.exclude for diagnosis in diagnose_log(path)) is is_lost

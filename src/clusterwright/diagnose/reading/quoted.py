@@ -37,6 +37,11 @@ _LINES = re.compile(
 )
 # `grep -n`: a path, the number of a line and its text. Apart from _LINES, so that each path is searched once.
 _NUMBERED = re.compile(r"\.(?:log|out|err|txt|md)[:-]\d{1,9}[:-](?!\d+ )\s*\S")
+# Names of any length that a user chooses, in lines of the kernel: of a mapped file, a program, a control group.
+_KERNEL_QUOTES = re.compile(
+    r"\[\d+\]:? (?:segfault at|trap|general protection|bad frame|unhandled signal)\b.{0,200}? in "
+    r"|\bprocess '|\boom-kill:.{0,200}?,oom_memcg=|\bTasks in /"
+)
 _TAIL = 100  # characters before a quote in which a key or a list is searched
 _MESSAGE_KEYS = re.compile(
     r"(?:msg|message|error|err|exception|reason|log|detail|details|stderr|stdout|output|event|content|description|what|failed|failure"
@@ -54,6 +59,8 @@ def is_quoted(line: str, text: str, previous_line: str = "") -> bool:
     if previous_line.lstrip().startswith('File "') and line.startswith("    "):
         return True  # a source line of a traceback
     start = line.find(text)
+    if (names := _KERNEL_QUOTES.search(line)) and start >= names.end():
+        return True
     return start >= 0 and _in_quotes(line, start, start + len(text))
 
 
