@@ -182,7 +182,7 @@ def test_a_model_is_a_name_or_a_path(tmp_path):
 @pytest.mark.parametrize(
     ("text", "code"),
     [("{", "bad-json"), ("[1]", "bad-json"), ('{"model_type": "lama"}', "unknown-architecture"),
-     ("{}", "unknown-architecture"), (b"\xff\xfe\x00", "file-unreadable")],
+     ("{}", "unknown-architecture"), (b"\xff\xfe\x00", "file-unreadable"), ("[" * 200_000, "bad-json")],
 )  # fmt: skip
 def test_a_file_that_is_no_config_says_so(tmp_path, text, code):
     """No traceback, but the file, what is wrong and the fix."""

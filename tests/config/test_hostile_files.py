@@ -1,6 +1,7 @@
 """Cluster files of 120 kB whose cross-checks are many: each ends with findings, in seconds."""
 
 import itertools
+import os
 import resource
 import time
 
@@ -163,3 +164,15 @@ def test_nested_paths_are_found_as_by_comparing_each_two():
 def test_cycles_of_a_graph(follows, cycles):
     """The shortest through each name that is in no earlier one."""
     assert list(loops(follows)) == cycles
+
+
+def test_a_pipe_in_place_of_a_file_is_refused(tmp_path):
+    """The command would wait for a writer without end; a pipe of the caller is read."""
+    os.mkfifo(tmp_path / "cluster.yaml")
+    with pytest.raises(SpecError, match="a pipe"):
+        load_cluster(tmp_path / "cluster.yaml")
+    reading, writing = os.pipe()
+    os.write(writing, document().encode())
+    os.close(writing)
+    assert load_cluster(f"/dev/fd/{reading}").name == "x"
+    os.close(reading)

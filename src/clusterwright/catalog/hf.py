@@ -266,7 +266,7 @@ def _json(path: Path) -> Mapping[str, Any]:
         message = f"{path}: {getattr(error, 'strerror', None) or error}"
         fix = unreadable_fix(error, path, fix)
         raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         fix = _("use the config.json that was published with the model")
         raise WrightError.from_code(
             "bad-json", _("{path} is not JSON: {error}", path=path, error=error), fix, exit_code=EXIT_USAGE

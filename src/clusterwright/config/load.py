@@ -31,6 +31,9 @@ SpecModel = TypeVar("SpecModel", bound=Section)
 
 _ADDRESS = re.compile(r"([a-z]+):/{1,2}(\S+)")  # pathlib makes one slash of two
 _MOST_ENTRIES = 1000  # of a folder, among which a file with a similar name is searched
+_DESCRIPTOR = re.compile(
+    r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+"
+)  # of the caller, such as that of `<(command)`
 _MOST_BYTES = 16 * 1024 * 1024  # a slurm.conf; the readers of cluster and job files accept less
 _OF_A_CLUSTER = ("networks", "partitions", "storage", "users", "teams", "lab")
 _OF_A_JOB = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "elastic", "container")
@@ -122,13 +125,17 @@ def text_of(path: Path) -> str:
 
 
 def _bytes_of(path: Path, fix: str) -> bytes:
+    if path.is_fifo() and not _DESCRIPTOR.fullmatch(str(path)):
+        raise _unreadable(path, _("it is a pipe, for which the command would wait"), fix)
     try:
         with path.open("rb") as file:
             return file.read(_MOST_BYTES)  # a device may never end
     except OSError as error:
-        fix = unreadable_fix(error, path, fix)
-        finding = Finding("file-unreadable", f"{error.strerror}: {path}", fix, (Location(str(path)),))
-        raise SpecError(finding) from error
+        raise _unreadable(path, str(error.strerror), unreadable_fix(error, path, fix)) from error
+
+
+def _unreadable(path: Path, reason: str, fix: str) -> SpecError:
+    return SpecError(Finding("file-unreadable", f"{reason}: {path}", fix, (Location(str(path)),)))
 
 
 def kind_of(source: Source) -> Kind:
