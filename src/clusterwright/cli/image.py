@@ -110,7 +110,20 @@ def _requirements(job: Path | None, named: Path | None) -> str:
     from clusterwright.config.load import text_of
 
     file = named or (job.parent / "requirements.txt" if job else None)
+    if file and job and not named and not file.resolve().is_relative_to(job.parent.resolve()):
+        raise _linked(file)
     return text_of(file) if file and (named or file.is_file()) else ""
+
+
+def _linked(file: Path) -> WrightError:
+    """Return the error of a requirements.txt that was found, and leads to a file elsewhere, maybe a private one."""
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    message = _(
+        "{file} is a link to {target}, in another folder than the job file", file=file, target=file.resolve()
+    )
+    fix = _("name the file if it may be in the image: --requirements {file}", file=shlex.quote(str(file)))
+    return WrightError.from_code("code-link-outside", message, fix, exit_code=EXIT_USAGE)
 
 
 def _unpinned(text: str, *, has_lock: bool) -> list[str]:

@@ -176,3 +176,28 @@ def test_the_image_is_converted_for_the_runtime_of_the_cluster(runtime, image, l
 
     assert path == image
     assert commands[-1].startswith(last)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to another user")
+def test_a_folder_of_another_user_gets_no_containerfile(tmp_path):
+    """That user could exchange it before the build reads it."""
+    (tmp_path / "image").mkdir()
+    os.chown(tmp_path / "image", 64001, 64001)
+    with pytest.raises(WrightError, match="other users can change") as refused:
+        builder.write_folder(tmp_path / "image", {"Containerfile": f"{MARKER}\n"})
+    assert refused.value.code == "image-folder"
+    assert list((tmp_path / "image").iterdir()) == []
+
+
+def test_a_link_in_place_of_the_requirements_publishes_no_other_file(tmp_path):
+    """The folder of a job file may be a stranger's repository; a file that is named is used."""
+    (tmp_path / "job").mkdir()
+    (tmp_path / "secrets.env").write_text("TOKEN==1\n")
+    (tmp_path / "job/requirements.txt").symlink_to("../secrets.env")
+    job, out = tmp_path / "job/job.yaml", tmp_path / "out"
+    job.write_text("name: x\ncommand: [train.py]\nnodes: 1\ngpus_per_node: 1\ntime: 1h\n")
+    with pytest.raises(WrightError, match="another folder than the job file"):
+        build(cluster=LAB, job=job, out=out, files_only=True)
+    assert not out.exists()
+    build(cluster=LAB, job=job, out=out, files_only=True, requirements=tmp_path / "job/requirements.txt")
+    assert (out / "requirements.txt").read_text() == "TOKEN==1\n"

@@ -11,11 +11,13 @@ from pathlib import Path
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge.files import write_file_atomic
+from clusterwright.edge.own_folders import create_own_folder
 from clusterwright.edge.processes import lines, run, writer_to
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.image.containerfile import LOCK, MARKER, PINS_IN_IMAGE, REQUIREMENTS_LOCK
 from clusterwright.onhost.lib.safe_reader import parse_document
+from clusterwright.onhost.lib.trusted_paths import PathStep
 
 TOOLS = ("buildah", "podman")  # in the order of preference
 BUILD_LOG = "build.log"
@@ -46,8 +48,10 @@ def write_folder(folder: Path, files: dict[str, str]) -> None:
     """Write the files of an image; its build log and lock of requirements stay.
 
     Raises:
-        WrightError: `image-folder`: the folder has a Containerfile of another origin.
+        WrightError: `image-folder`: the folder has a Containerfile of another origin, or another user could exchange
+            the one that is built.
     """
+    folder = create_own_folder(folder, _foreign_folder, holds_folders=True)
     existing = folder / "Containerfile"
     if existing.is_file() and not existing.read_text(encoding="utf-8", errors="replace").startswith(MARKER):
         raise WrightError.from_code(
@@ -58,6 +62,16 @@ def write_folder(folder: Path, files: dict[str, str]) -> None:
         )
     for name, text in files.items():
         write_file_atomic(folder / name, text)
+
+
+def _foreign_folder(step: PathStep, _risk: str) -> WrightError:
+    """Return the error of a folder in which another user could exchange the Containerfile."""
+    return WrightError.from_code(
+        "image-folder",
+        _("other users can change {folder}, and with it what is built", folder=step.path),
+        _("use a folder of your own"),
+        exit_code=EXIT_USAGE,
+    )
 
 
 def build(tool: str, folder: Path, tag: str) -> BuiltImage | None:
