@@ -32,7 +32,8 @@ KINDS = ("email", "webhook", "slack", "feishu", "dingtalk", "wecom")
 FAULT = {
     "labels": {"alertname": "GpuTooHot", "severity": "critical", "component": "gpu", "incident": "node n1",
                "cluster": "lab", "node": "n1", "gpu": "0"},
-    "annotations": {"summary": "GPU 0 of n1 has 93 °C", "description": "Too hot.", "fix": "See fans."},
+    "annotations": {"summary": "GPU 0 of n1 has 93 °C", "description": "Too hot. <!channel> & <http://x|fix>",
+                    "fix": "See fans."},
 }  # fmt: skip
 
 
@@ -186,6 +187,7 @@ def test_slack_is_told(told):
 
     assert attachment["title"] == "[FIRING] lab: node n1"
     assert "GPU 0 of n1 has 93 °C" in attachment["text"]
+    assert "Too hot. &lt;!channel&gt; &amp; &lt;http://x|fix&gt;" in attachment["text"]  # no mention, no link
 
 
 def test_feishu_is_told_with_a_signature(told):

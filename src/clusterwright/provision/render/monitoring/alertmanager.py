@@ -134,11 +134,17 @@ def _mail(cluster: str, receiver: Email, secret: str) -> Json:
     return config
 
 
+# Slack reads <!channel> and <https://...|text>: names of runs and jobs, which users choose, must be neither.
+_SLACK_TEXT = ' | reReplaceAll "&" "&amp;" | reReplaceAll "<" "&lt;" | reReplaceAll ">" "&gt;" }}'
+
+
 def _slack(secret: str) -> Json:
+    names = ("summary", "description", "fix", "runbook_url")
+    lines = "\n".join(f"{{{{ .Annotations.{name}{_SLACK_TEXT}" for name in names)
     return {
         "api_url_file": secret,
         "send_resolved": True,
-        "text": _LINES,
-        "title": "[{{ .Status | toUpper }}] {{ .GroupLabels.cluster }}: {{ .GroupLabels.incident }}",
+        "text": f"{{{{ range .Alerts }}}}{lines}\n\n{{{{ end }}}}",
+        "title": "[{{ .Status | toUpper }}] {{ .GroupLabels.cluster }}: {{ .GroupLabels.incident" + _SLACK_TEXT,
         "title_link": "{{ .ExternalURL }}",
     }
