@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 import stat
 from pathlib import Path
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -47,7 +47,7 @@ def require_trusted(path: Path) -> None:
 
 
 def _untrusted(path: Path, message: str) -> WrightError:
-    fix = _("if you trust the file, name it: --cluster {file}", file=shlex.quote(str(path)))
+    fix = _("if you trust the file, name it: {option}", option=cluster_option(path))
     return WrightError.from_code("cluster-file-untrusted", message, fix, exit_code=EXIT_USAGE)
 
 
