@@ -61,7 +61,8 @@ class Hooks:
             "RUN": self.run_folder, "KEPT": self.folder / "kept",
             "STATE": self.folder / "state", "PROBE_S": 60, "NETWORKS": "", "ADDRESSES": f"cat {self.folder}/addresses",
             "LINKS": self.folder / "links", "RDMA": self.folder / "rdma", "RDMA_PORTS": 0,
-            "CACHES": "", "SCRATCH": self.scratch, "SCRATCH_MOUNTED": 1, "LOCAL": self.folder, "PUBLIC": self.folder / "public",
+            "CACHES": "", "SCRATCH": self.scratch, "SCRATCH_MOUNTED": 1, "LOCAL": self.folder,
+            "PUBLIC": self.folder / "public",
             "GPU_FILES": "/dev/null /dev/zero /dev/full /dev/random", "ISOLATION": "",
         }  # fmt: skip
         return "".join(f"{name}='{value}'\n" for name, value in rows.items())

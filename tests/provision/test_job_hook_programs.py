@@ -182,20 +182,20 @@ def test_the_systems_own_accounts_are_never_touched(hooks):
 
 @pytest.fixture
 def public(hooks):
-    """A folder of all users on a full disk, with files of the job's user, of root and of another user."""
+    """A folder of all users on a full disk, with files of the job's user and of root, and a small one of another."""
     folder = hooks.folder / "public"
     folder.mkdir()
     folder.chmod(0o1777)
     (hooks.folder / "elsewhere").write_text("x")
     (folder / "deep").mkdir()
-    (folder / "fill").write_text("x")
+    (folder / "fill").write_bytes(bytes(65536))
     (folder / "deep" / "link").symlink_to(hooks.folder / "elsewhere")
     for path in ("deep", "fill", "deep/link"):
         os.chown(folder / path, UID, UID, follow_symlinks=False)
-    (folder / "root").write_text("x")
+    (folder / "root").write_bytes(bytes(65536))
     (folder / "deep" / "other").write_text("x")
     os.chown(folder / "deep" / "other", UID + 1, UID + 1)
-    hooks.more("LEAST_KIB=999999999999\nLOCAL=/nosuch\n")
+    hooks.more("LEAST_KIB=999999999999\nFILLER_KIB=32\nLOCAL=/nosuch\n")
     return folder
 
 

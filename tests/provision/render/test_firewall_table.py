@@ -46,7 +46,7 @@ def test_no_privileged_port_is_open_to_trainings(rows):
     """What a user's process cannot take, no training needs."""
     found = rows("gpu-node1")
 
-    assert {row.ports for key, row in found.items() if key[0] == "trainings"} == {(1024, 65535)}
+    assert {row.ports for key, row in found.items() if key[0] == "trainings"} <= {(1024, 65535), (1024, 9104), (9106, 65535)}
 
 
 def test_many_rails_are_a_subnet(rows, altered):
@@ -132,3 +132,13 @@ def test_another_port_of_ssh_is_the_one_that_is_open(altered):
 def test_the_other_networks_are_strangers_to_management(cluster):
     """Two of the three."""
     assert [str(net) for net in non_management_networks(cluster)] == ["10.77.1.0/24", "10.77.2.0/24"]
+
+
+def test_only_control_hosts_reach_the_exporter(cluster):
+    """The ports of trainings between compute hosts are all that users may bind, without the exporter's."""
+    host, other = cluster.host("gpu-node1"), cluster.host("gpu-node2")
+
+    assert lets_in(cluster, host, str(cluster.control.management), 9105)
+    assert not lets_in(cluster, host, str(other.management), 9105)
+    assert lets_in(cluster, host, str(other.management), 9104)
+    assert lets_in(cluster, host, str(other.management), 9106)

@@ -151,7 +151,16 @@ def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
             peers = Peers(f"subnet_{network}", (_span(subnet),))
         protocols: tuple[Literal["tcp", "udp"], ...] = ("tcp", "udp") if network == "compute" else ("tcp",)
         for protocol in protocols:
-            yield Opening("trainings", protocol, FREE_PORTS, network, to, peers, reason)
+            for ports in _free_ports(cluster, network):
+                yield Opening("trainings", protocol, ports, network, to, peers, reason)
+
+
+def _free_ports(cluster: Cluster, network: NetworkName) -> tuple[tuple[int, int], ...]:
+    """Return the ports of trainings: all that users may bind, on management without the exporter's own."""
+    if network != "management" or not cluster.monitoring.exporter:
+        return (FREE_PORTS,)
+    first, last = FREE_PORTS
+    return (first, CLUSTER_EXPORTER_PORT - 1), (CLUSTER_EXPORTER_PORT + 1, last)
 
 
 def _services(cluster: Cluster, host: Host) -> Iterator[Opening]:
