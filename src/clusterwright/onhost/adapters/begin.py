@@ -69,12 +69,12 @@ def run(command: List[str]) -> None:
 
 
 def _prepare(kind: str) -> None:
-    """Set variables that agents set for their ranks: network interface, the user's secrets, number of threads."""
+    """Set variables that agents set for their ranks: network interface, secrets, cache, number of threads."""
     environ = os.environ
     if RUN in environ:
         set_umask(environ[RUN])  # mpirun's daemons and container runtimes set their own
     interface = network.inside(environ[COMPUTE], network.interfaces()) if COMPUTE in environ else None
-    ours = {**QUIET, **private.secrets_of_user()}
+    ours = {**QUIET, **private.compile_cache(environ), **private.secrets_of_user()}
     if kind == "task":  # the CPUs that Slurm allocates to one task
         ours = {"OMP_NUM_THREADS": environ.get("SLURM_CPUS_PER_TASK", "1"), **ours}
     if interface:

@@ -263,7 +263,7 @@ class Agent:
         """Return the environment that all ranks of this host share."""
         local_hosts = self.job.nodes if self.record.local else 1  # local hosts share one machine
         threads = max(1, len(os.sched_getaffinity(0)) // (self.job.gpus_per_node * local_hosts))
-        ours = {**os.environ, **private.secrets_of_user()}
+        ours = {**private.compile_cache(os.environ), **os.environ, **private.secrets_of_user()}
         return g.environment(ours, self.folder.path, self.host, self._interface[0], threads)
 
     def _pass_on(self, line: wire.WireLine, messages: Iterable[wire.Message]) -> None:

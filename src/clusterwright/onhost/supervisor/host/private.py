@@ -1,10 +1,15 @@
-"""The user's secrets: names and values in a file that only the user can read, never in a script."""
+"""What is the user's alone on a host: the file of secrets, and the cache of code that torch compiles."""
 
 from __future__ import annotations
 
+import contextlib
+import getpass
 import os
 import stat
+import tempfile
+from typing import Mapping
 
+_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 SECRETS_FILE = "~/.config/clusterwright/secrets.env"
 
 
@@ -24,3 +29,29 @@ def secrets_of_user() -> dict[str, str]:
         return {}
     pairs = (line.partition("=") for line in lines if "=" in line and not line.lstrip().startswith("#"))
     return {name.strip(): value for name, _, value in pairs}
+
+
+def compile_cache(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable of torch.compile's cache: torch's default in /tmp if it is the user's alone, else the home.
+
+    torch runs and unpickles what lies in that folder, and another user could have created it first. Empty if the
+    variable is set.
+    """
+    if _CACHE in environ:
+        return {}
+    for base, name in ((tempfile.gettempdir(), f"torchinductor_{_user()}"), ("~/.cache", "torchinductor")):
+        path = os.path.join(os.path.expanduser(base), name)
+        with contextlib.suppress(OSError):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            status = os.lstat(path)
+            is_private = status.st_uid == os.geteuid() and not status.st_mode & 0o022
+            if stat.S_ISDIR(status.st_mode) and is_private:
+                return {_CACHE: path}
+    return {_CACHE: tempfile.mkdtemp(prefix="torchinductor_")}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no account has this id
+        return f"uid_{os.getuid()}"
