@@ -7,15 +7,16 @@ Standard library only, Python 3.6 or later.
 """
 
 import sys
-from typing import List
 
-if __name__ == "__main__":  # before any import: Python has put the folder of this file first
+if (
+    __name__ == "__main__"
+):  # before other imports: Python has put the folder of this file first, and it has a numbers.py
     sys.path[0] = __file__.rsplit("/", 4)[0]
 
 FILE = "clusterwright/onhost/lib/run_module.py"  # in the folder of a library
 
 
-def module_arguments(module: str, *arguments: str) -> List[str]:
+def module_arguments(module: str, *arguments: str) -> "list[str]":
     """Return the arguments of a Python that runs the module."""
     return [__file__, module, *arguments]
 
