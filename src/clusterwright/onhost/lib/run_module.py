@@ -8,9 +8,8 @@ Standard library only, Python 3.6 or later.
 
 import sys
 
-if (
-    __name__ == "__main__"
-):  # before other imports: Python has put the folder of this file first, and it has a numbers.py
+# Before other imports: Python has put the folder of this file first, which has a numbers.py.
+if __name__ == "__main__":
     sys.path[0] = __file__.rsplit("/", 4)[0]
 
 FILE = "clusterwright/onhost/lib/run_module.py"  # in the folder of a library
