@@ -157,7 +157,7 @@ def leaks():
     found = []
     for pid in cgroups.processes(NAME, HOST):
         line = Path(f"/proc/{pid}/cmdline")
-        if line.exists() and b"per_tick" in line.read_bytes():
+        if line.exists() and b"bytes_per_s" in line.read_bytes():
             found.append(pid)
     return found
 

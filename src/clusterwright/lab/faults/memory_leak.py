@@ -29,14 +29,14 @@ _PER_MINUTE, _LEAST_PER_MINUTE, _MOST_PER_MINUTE = 256 * _MIB, _MIB, 8192 * _MIB
 _MOST, _LEAST_MOST, _MOST_MOST = 4096 * _MIB, 16 * _MIB, 65536 * _MIB
 _TICK_S = 0.5
 _EXTERN = re.compile(r"/job_([0-9]+)/step_extern")  # in Slurm's control groups, v1 and v2
-# Bytes that are not zero, so that each page is in memory; argv: bytes per tick, bytes, seconds per tick.
+# Bytes that are not zero, so that each page is in memory. argv: bytes per second, bytes, seconds between growths.
 PROGRAM = """import sys, time
-per_tick, most, tick_s = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-leak, size = [], 0
+bytes_per_s, most, tick_s = float(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+leak, size, begin = [], 0, time.monotonic()
 while True:
-    if size < most:
-        leak.append(b"\\1" * per_tick)
-        size += per_tick
+    growth = min(most, int(bytes_per_s * (time.monotonic() - begin))) - size
+    leak.append(b"\\1" * growth)
+    size += growth
     time.sleep(tick_s)
 """
 
@@ -60,11 +60,10 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Start the process, and move it to the job."""
     undo(lab, host, options)
-    per_tick = max(1, int(_per_minute(options) * _TICK_S / 60))
     # exec: it returns once the program has replaced systemd's child, whose command line is another
     settings = ("--quiet", "--collect", "--service-type=exec", "--property=OOMScoreAdjust=1000")
     run = ("systemd-run", f"--unit={UNIT}", *settings)
-    argv = ("python3", "-I", "-c", PROGRAM, str(per_tick), str(_most(options)), str(_TICK_S))
+    argv = ("python3", "-I", "-c", PROGRAM, str(_per_minute(options) / 60), str(_most(options)), str(_TICK_S))
     must(lab, host, *run, *argv)
     pids = cgroups.processes(lab.name, host.name)
     for pid in filter(_is_leak, pids):
