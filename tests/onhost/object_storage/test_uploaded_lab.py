@@ -127,7 +127,8 @@ def test_after_a_lost_host_a_run_resumes_from_its_upload(stands, storage, moved)
     """A host is killed and all local checkpoints are deleted: the successor job restores the newest upload."""
     training = Training(stands, storage, pace="2")
     training.until("checkpoint_uploaded", lambda found: any(event["step"] >= 4 for event in found))
-    [victim] = {event["host"] for event in training.events("resumed") if event.get("rank") == 1}
+    batch_host = training.events("job_start")[-1]["host"]
+    [victim] = set(training.events("generation_start")[-1]["hosts"]) - {batch_host}
     lab.fault(NAME, "kill-host", victim)
     training.remove_checkpoints()
     restored = training.until("upload_restored")
