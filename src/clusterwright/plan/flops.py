@@ -62,7 +62,8 @@ def latent_widths(model: Architecture) -> tuple[float, float, float]:
 def attended(model: Architecture, seq_len: float, *, window: int = 0) -> float:
     """Mean number of tokens that a query attends to: all, or half of them under a causal mask.
 
-    `window`: sliding-window size of a causal model, 0 for none.
+    `window`: sliding-window size of a causal model; 0, or at least `seq_len`, for none; ignored if the model is not
+    causal.
     """
     if not model.causal:
         return seq_len

@@ -63,8 +63,8 @@ def machine(
 ) -> Machine:
     """Return the machines of a plan: a number of GPUs of the catalog, or a node group of a cluster file.
 
-    `gpus` counts all GPUs; with `cluster` it defaults to all of the group, and the group to the one with most GPUs.
-    `wiring` overrides node size and network, which default to those of the vendor's system.
+    `cluster` excludes `gpu` and `wiring`, which it ignores; `gpus` defaults to all of the group, and the group to the
+    one with most GPUs. Without `cluster`, `wiring` overrides node size and network of the vendor's system.
 
     Raises:
         WrightError: `plan-no-machine`, `unknown-gpu`, `plan-no-gpus`, `plan-bad-size`, or an error of the cluster file.

@@ -26,7 +26,10 @@ class NetworkFacts:
 
 
 def with_network(cluster: Cluster, facts: NetworkFacts) -> Cluster:
-    """Return the cluster with these facts in place of its own; a learned one gets a compute network with a rate."""
+    """Return the cluster with these facts in place of its compute network's, else its management network's.
+
+    A learned cluster gets a compute network, but only if the facts have a rate; else it is returned unchanged.
+    """
     declared = cluster.networks.compute or cluster.networks.management
     values = {"kind": facts.kind, "rails": facts.ports, "rate": facts.rate_bits_per_s}
     updates = {name: value for name, value in values.items() if value is not None}

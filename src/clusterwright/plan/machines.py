@@ -49,7 +49,10 @@ class Wiring:
 
 
 def machine(gpu: Gpu, gpus: int, wiring: Wiring | None = None) -> Machine:
-    """Return the `Machine` of `gpus` GPUs in nodes of the usual size, wired as in `wiring` or the reference system."""
+    """Return the `Machine` of `gpus` GPUs in nodes of the usual size, wired as in `wiring`, else the reference system.
+
+    GPUs that fit into one node have no network, whatever `wiring` has.
+    """
     options = wiring or Wiring()
     per_node = options.gpus_per_node or usual_node(gpu)
     network = Network() if gpus > per_node else Network(kind="none")
@@ -77,7 +80,7 @@ def usual_node(gpu: Gpu) -> int:
 
 
 def nvlink_domain(gpu: Gpu, gpus_per_node: int) -> int:
-    """Return how many GPUs NVLink (or xGMI, NeuronLink) connects: a rack, a node, or 1 for a card without it."""
+    """Return how many GPUs NVLink (or xGMI, NeuronLink) connects: a rack of superchips, else the node, or 1 without."""
     if gpu.form == "superchip":
         return RACK_GPUS
     linked = gpu.link_bytes_per_s > 0 or gpu.form.startswith(("SXM", "OAM"))
@@ -118,7 +121,11 @@ def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Mach
 
 
 def _gpu_of(cluster: Cluster, group: str, spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
-    """Return the GPU of a group; where Slurm reports only a model, the catalog's first form of it."""
+    """Return the catalog GPU of a group; on a learned cluster the one that Slurm's model name matches, if there is one.
+
+    Raises:
+        WrightError: plan-no-gpus, if the catalog has no such GPU.
+    """
     rows = list(gpus)
     name = matching_name(spec.model) if cluster.unmanaged else None
     try:
@@ -136,7 +143,9 @@ def _gpu_of(cluster: Cluster, group: str, spec: Gpus, gpus: Iterable[Gpu]) -> Gp
 
 
 def gpu_like(spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
-    """Return the catalog GPU that best matches the model, memory and NVLink in a cluster file.
+    """Return the catalog GPU of that model which differs least in memory and NVLink from those of a cluster file.
+
+    GPUs whose name has the model as a whole part come before those that only contain it.
 
     Raises:
         WrightError: no name in the catalog contains that model.

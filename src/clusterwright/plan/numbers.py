@@ -39,7 +39,10 @@ def smaller(a: Real, b: Real) -> Real:
 
 
 def pick(condition: Any, yes: Real, no: Real) -> Real:
-    """Return `yes` where the condition is true, else `no`, element by element (np.where); both are evaluated."""
+    """Return `yes` where the condition is true, else `no`; element by element (np.where) if any argument is an array.
+
+    Both are evaluated, as they are arguments.
+    """
     if is_array(condition) or is_array(yes) or is_array(no):
         import numpy as np
 

@@ -120,6 +120,8 @@ LIMITS = PowerLimits()
 def node_of(gpu: Gpu, gpus: int = 8, rated_w: float = 0.0, nics: int = 8) -> Node:
     """Return a typical node with this GPU: NVSwitch board for SXM and OAM, a whole rack for superchips, else cards.
 
+    A rack ignores `gpus` and `nics`. `rated_w`: power to plan with, 0 for the sum of the parts.
+
     Raises:
         WrightError: power-size if the GPU's power is not known.
     """
@@ -145,7 +147,7 @@ def node_of(gpu: Gpu, gpus: int = 8, rated_w: float = 0.0, nics: int = 8) -> Nod
 
 
 def node_power(node: Node) -> NodePower:
-    """Return the power of a node, summed over its parts.
+    """Return the power of a node in W: by part, inside, at the wall, and to plan with (rated, else at the wall).
 
     Raises:
         WrightError: power-size if the node has no GPU and no processor, or a count is negative.
@@ -221,7 +223,8 @@ def hall(node: Node, nodes: int, limits: PowerLimits = LIMITS, network_w: float 
     """Plan racks, cooling, circuits and heat of `nodes` nodes and their network equipment (`network_w`).
 
     Raises:
-        WrightError: power-size; power-rack if a single node exceeds the rack's limit.
+        WrightError: power-size for no node, no watt per rack or a PUE below 1; power-rack if one node exceeds a
+            rack.
     """
     if nodes <= 0 or limits.rack_w <= 0 or limits.pue < 1:
         message = _(

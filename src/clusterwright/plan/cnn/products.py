@@ -46,7 +46,10 @@ class Demand:
 
 @cache
 def demand(network: Cnn | Encoder) -> Demand:
-    """Count the matrix products and element-wise work of a network, per sample."""
+    """Count the matrix products and element-wise work of one sample; results are cached.
+
+    The first layer of a CNN has one product less, as it needs no gradient of its input.
+    """
     if isinstance(network, Encoder):
         return _of_encoder(network)
     # the first layer needs no gradient of its input

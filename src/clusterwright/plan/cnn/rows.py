@@ -116,9 +116,10 @@ def _batch(
 
 
 def software(row: Mapping[str, str], notes: list[str]) -> str:
-    """Return a row's key of `Coefficients.software`, by its framework, system and source; default: `pytorch`.
+    """Return a row's key of `Coefficients.software`: from its framework, system and source; default: `pytorch`.
 
-    MLPerf rows that do not name PyTorch alone count as MXNet, with a note; Lambda's rows as PyTorch in NCHW.
+    MXNet and Lambda (`pytorch-nchw`) come first; then MLPerf rows that do not name PyTorch alone count as MXNet, with a
+    note.
     """
     framework = row.get("framework", "").lower()
     if re.search(r"mx-?net", framework + row.get("system", "").lower()):

@@ -81,7 +81,10 @@ class CnnStep:
 
     @property
     def bound(self) -> Bound:
-        """What limits the iteration: input or communication above 10% of it, else memory bandwidth or compute."""
+        """What limits the iteration: input or communication, if above 10% of its time, else memory or compute.
+
+        Input counts only if it takes longer than communication.
+        """
         if self.input > self.communication and self.input > 0.1 * self.total:
             return Bound.INPUT
         if self.communication > 0.1 * self.total:

@@ -22,7 +22,7 @@ HALF = {"fp16", "bf16", "mixed", "amp"}
 
 
 def peak(gpu: Gpu, precision: str) -> float:
-    """Peak FLOP/s of the matrix units; fp32 means tf32 where available, the frameworks' default for convolutions."""
+    """Peak FLOP/s of the matrix units: fp16 (else bf16, fp32) for 16 bits, tf32 (else fp32) for other precisions."""
     if precision in HALF:
         return gpu.peak.get("fp16") or gpu.peak.get("bf16") or gpu.peak["fp32"]
     return gpu.peak.get("tf32") or gpu.peak["fp32"]

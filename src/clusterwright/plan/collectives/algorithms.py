@@ -132,7 +132,10 @@ def bus_bw_bytes_per_s(
 
 
 def times(kind: Collective, size: Real, group: RankGroup, c: Coefficients) -> dict[str, Real]:
-    """Return the seconds of a collective by algorithm; at least `UNAVAILABLE_S` if an algorithm is not available."""
+    """Return the seconds of a collective by algorithm, all at least `UNAVAILABLE_S` where it is not available.
+
+    All-reduce has ring, tree and nvls; all-to-all only pairwise; send-receive only direct; every other kind only ring.
+    """
     over = path(group, c)
     if kind is Collective.ALL_TO_ALL:
         return {"pairwise": _pairwise(size, over)}

@@ -59,7 +59,10 @@ def from_table(table: Mapping[str, Any]) -> Coefficients:
 
 
 def nearest(table: Mapping[str, float], arch: str) -> float:
-    """Return the coefficient of a GPU architecture, else of the nearest in time, else the median."""
+    """Return the coefficient of a GPU architecture; else that of the architecture nearest in time, the older of two.
+
+    For an architecture that is not in `ERAS`: the median of the table.
+    """
     if arch in table:
         return table[arch]
     if arch not in ERAS:

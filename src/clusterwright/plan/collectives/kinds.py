@@ -23,7 +23,10 @@ class Collective(StrEnum):
 
 
 def bus_factor(kind: Collective, ranks: Real) -> Real:
-    """Return bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
+    """Return bus over algorithm bandwidth (nccl-tests): 2 (n - 1) / n for all-reduce, 1 for broadcast and send-receive.
+
+    (n - 1) / n for every other kind.
+    """
     peer_share = (ranks - 1) / larger(ranks, 1)
     if kind is Collective.ALL_REDUCE:
         return 2 * peer_share

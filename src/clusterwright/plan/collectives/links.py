@@ -80,7 +80,10 @@ def local(group: RankGroup, c: Coefficients) -> Real:
 
 
 def _share_of_links(machine: Machine, local_ranks: Real) -> Real:
-    """Share of a GPU's NVLinks that the group uses; without a switch, links to other GPUs are idle."""
+    """Share, 0 to 1, of a GPU's NVLinks that the group uses: below 1 only on boards without an NVLink switch.
+
+    There, links to GPUs outside the group are idle; bridged pairs and boards with a switch have 1.
+    """
     board = domain_size(machine)
     unswitched = board <= DIRECT_GPUS or (machine.gpu.arch == "Volta" and board <= BOARD_GPUS)
     if not unswitched or machine.nvlink_domain <= BRIDGED_GPUS:

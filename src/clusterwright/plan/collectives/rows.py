@@ -70,7 +70,11 @@ def bus_bw(spec: MeasurementSpec, c: Coefficients) -> float:
 
 
 def read(row: Mapping[str, str]) -> MeasurementSpec:
-    """Parse a row into operation, size, group and algorithm; `notes` of the result name what was inferred."""
+    """Parse a row into operation, size, group and algorithm; `notes` of the result name what was inferred.
+
+    Blank or unknown cells raise no error: 16 GiB, all_reduce and the usual node are assumed. The algorithm is `ring`,
+    `tree`, `sharp`, or empty if the row names none.
+    """
     notes: list[str] = []
     chip = gpu_of(row, notes)
     fabric = row.get("fabric", "").lower()

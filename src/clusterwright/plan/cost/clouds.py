@@ -49,7 +49,9 @@ def with_cloud(
     currency: str,
     user_rate: ExchangeRate | None = None,
 ) -> UserCatalog:
-    """Return the catalog with one cloud's prices of a GPU; reserved and spot by usual discounts where not known.
+    """Return the catalog with the prices of one cloud for a GPU, in `currency`, in place of its own for the same deals.
+
+    Reserved and spot prices that are not known are the on-demand price less the usual discount.
 
     Raises:
         WrightError: `cost-no-price`, if this cloud's price of the GPU is not known.

@@ -62,10 +62,10 @@ HOURS_A_YEAR = 8760
 
 
 def _require_sizes(nodes: int, hours: float) -> None:
-    """Check the number of nodes and hours.
+    """Refuse fewer than 1 node, and hours a year that are not above 0 and at most those of a year.
 
     Raises:
-        WrightError: cost-figure.
+        WrightError: cost-figure, with both findings.
     """
     from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 
@@ -85,7 +85,7 @@ def _require_sizes(nodes: int, hours: float) -> None:
 
 
 def _with_user_figures(values: Mapping[str, Estimate], figures: Sequence[str]) -> dict[str, Estimate]:
-    """Return the figures, overridden by the user's.
+    """Return the figures, overridden by the user's texts `NAME=LOW:LIKELY:HIGH` or `NAME=VALUE`.
 
     Raises:
         WrightError: cost-figure, for every invalid text.

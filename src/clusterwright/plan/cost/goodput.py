@@ -61,9 +61,10 @@ def checkpoint_every_s(write_s: float, mtbf_s: float) -> float:
 
 
 def goodput_share(every_s: float, write_s: float, restart_s: float, mtbf_s: float) -> float:
-    """Return goodput, 0 to 1, with a checkpoint every `every_s` seconds of compute (Daly 2006, equation 20).
+    """Return goodput, 0 to 1, with a checkpoint after every `every_s` seconds of compute (Daly 2006, equation 20).
 
-    The expected wall time of one segment is M e^(R/M) (e^((tau + delta)/M) - 1).
+    The expected wall time of one segment is M e^(R/M) (e^((tau + delta)/M) - 1). Infinite `mtbf_s`: only writing costs
+    time. Failures so frequent that the exponent exceeds 700 give 0.
     """
     if math.isinf(mtbf_s):
         return every_s / (every_s + write_s) if every_s else 1.0

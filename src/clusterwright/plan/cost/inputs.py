@@ -71,7 +71,10 @@ def gather(gpu: Gpu, nodes: float, user_catalog: UserCatalog | None = None) -> G
 
 
 def server_of(gpu: Gpu, user_catalog: UserCatalog | None = None) -> Server | None:
-    """Return the cheapest server with this GPU, from the user's catalog first; None if there is none."""
+    """Return the cheapest server with this GPU to buy, of the user's catalog if it has one, else of the built-in one.
+
+    None if neither has one. Servers of the same price are ordered by name.
+    """
     for table in (user_catalog.servers if user_catalog else {}, parts.servers()):
         matches = [server for server in table.values() if server.gpu == gpu.name]
         if matches:

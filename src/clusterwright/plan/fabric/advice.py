@@ -92,7 +92,10 @@ def advise(
 
 
 def on_network(run: Run, network: Network, plan: Planner | None = None) -> Run:
-    """Return the run with this network between its nodes, and with the layout from `plan` if that is faster."""
+    """Return the run with this network between its nodes, also with the layout from `plan` if that makes a step faster.
+
+    The old layout stays if `plan` is None or returns None.
+    """
     moved = replace(run, machine=replace(run.machine, network=network))
     layout = plan(moved.training, moved.machine) if plan else None
     if layout is None:

@@ -48,7 +48,10 @@ HALL = Hall()
 
 
 def media(bits_per_s: float, user_catalog: UserCatalog | None = None) -> list[Class]:
-    """Return the cable classes for a port rate, shortest reach first; of the next higher rate if it has none."""
+    """Return the cable classes for a port rate, shortest reach first: of the lowest rate that is at least this one.
+
+    Above all rates: those of the highest. The user's classes replace built-in ones of the same name.
+    """
     cable_classes = {**classes(), **(user_catalog.cables if user_catalog else {})}
     rates = sorted({cable_class.bits_per_s for cable_class in cable_classes.values()})
     rate = next((value for value in rates if value >= bits_per_s), rates[-1])
@@ -99,7 +102,7 @@ class _Spots:
         self._racks = math.ceil(fabric.nodes / hall.nodes_per_rack)
 
     def length(self, link: Link) -> int:
-        """Length of a link in m, rounded up to a length that is sold."""
+        """Length of a link in whole m: the next length that is sold; above all of them the exact one, rounded up."""
         hall = self._hall
         lower_rack, upper_rack = self._rack(link.lower), self._rack(link.upper)
         if lower_rack == upper_rack:

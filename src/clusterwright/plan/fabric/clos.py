@@ -61,7 +61,7 @@ class Clos:
             yield "core", self.core_groups * self.cores, 0
 
     def cables_up(self) -> tuple[int, ...]:
-        """Number of cables between levels: (leaf to spine, spine to core), as far as these levels exist."""
+        """Number of cables (leaf to spine, spine to core); only the first without cores, empty without spines."""
         if not self.spines:
             return ()
         leaf_cables = self.leaves.count * self.leaves.uplinks

@@ -35,10 +35,12 @@ def design(
     oversubscription: float = 1.0,
     options: Options = DEFAULTS,
 ) -> Fabric:
-    """Design the fabric of this kind with the fewest switches.
+    """Design the fabric of this kind with the fewest switches; a ring or direct fabric has none.
+
+    `options.planes` above 1 splits each switch port. The manager's ports count only where there are switches.
 
     Raises:
-        WrightError: a size below 1, an oversubscription below 1, or more ports than the radix can connect.
+        WrightError: fabric-size, fabric-oversubscription, fabric-kind or fabric-too-large.
     """
     kind = FabricKind(kind)
     _refuse_nonsense(nodes, ports_per_node, switch, oversubscription)

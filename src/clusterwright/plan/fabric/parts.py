@@ -107,7 +107,7 @@ class Fabric:
 
     @property
     def node_cables(self) -> int:
-        """Number of cables that end at a node or a fabric manager."""
+        """Number of cables that end at a node or a fabric manager; without switches, of cables between nodes."""
         if self.clos:
             return self.levels[0].cables_down
         return (
@@ -133,7 +133,7 @@ class Fabric:
 
     @property
     def bisection_bits_per_s(self) -> float:
-        """Bisection bandwidth: between the two halves with the least, one direction."""
+        """Bits/s in one direction between two halves of the nodes, for the division that has the least."""
         rate = self.port_bits_per_s
         if self.kind is FabricKind.DIRECT:
             return self.ports_per_node * rate

@@ -44,7 +44,10 @@ def fabric_record(fabric: Fabric) -> dict[str, Any]:
 
 
 def compared_record(row: Compared) -> dict[str, Any]:
-    """Return the JSON record of one row of the comparison; of a fabric that cannot be built, kind and reason."""
+    """Return the JSON record of one row of the comparison; only `kind` and `why_not` if the fabric cannot be built.
+
+    Times of a step are None without a run.
+    """
     if row.fabric is None:
         return {"kind": str(row.kind), "why_not": row.why_not}
     return {

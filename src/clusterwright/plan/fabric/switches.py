@@ -44,7 +44,10 @@ def from_catalog(row: records.Switch, protocol: str = "roce") -> FabricSwitch:
 def usual_switch(
     port_bits_per_s: float, protocol: str, user_catalog: UserCatalog | None = None
 ) -> FabricSwitch:
-    """Return the first switch of the catalog with ports of this rate, or a generic one with 64 ports."""
+    """Return the first switch with ports of this rate and protocol, the user's before the catalog's.
+
+    Every protocol but InfiniBand counts as Ethernet. Without one: a generic switch with 64 ports.
+    """
     link_protocol = "infiniband" if protocol == "infiniband" else "ethernet"
     rows = (*(user_catalog.switches.values() if user_catalog else ()), *catalog.switches().values())
     fitting = [

@@ -83,7 +83,10 @@ def border(run: Run) -> Activations:
 
 
 def layer_activations(run: Run, stage: MemoryStage, modules: tuple[str, ...]) -> Activations:
-    """Activations per token of all layers of a stage if `modules` are recomputed."""
+    """Bytes of activations per token of all layers of a stage, less what recomputing `modules` saves.
+
+    `per-op` among the modules replaces all others.
+    """
     if "per-op" in modules:
         return per_op(run) * stage.layers
     total = attention(run, modules) * (stage.attention + stage.mtp) + dense(run, modules) * stage.dense
@@ -108,7 +111,7 @@ def per_op(run: Run) -> Activations:
 
 
 def attention(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Activations of one attention layer: norm, projections and core attention, except recomputed modules."""
+    """Bytes per token of one attention layer's activations: norm, projections and core, less recomputed modules."""
     work, model = run.training, run.training.architecture
     size, low = element(work), saved_input(work)
     q, k, v = widths(model)
@@ -144,7 +147,10 @@ def _core(run: Run, q: float, k: float, v: float) -> Real:
 
 
 def dense(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Activations of the dense feed-forward part of one layer with its norm, except recomputed modules."""
+    """Bytes per token of activations of one layer's dense feed-forward part and norm; recomputed modules are left out.
+
+    With `mlp` recomputed, the norm's output stays stored as its input.
+    """
     work, model = run.training, run.training.architecture
     size, low = element(work), saved_input(work)
     norm = 0.0 if "layernorm" in modules and "mlp" not in modules else low
@@ -159,9 +165,9 @@ def _inner(model: Architecture, work: Training, width: float, *, store_activatio
 
 
 def experts(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Activations of the MoE part of one layer: norm, router, dispatch, experts, shared expert; balanced load.
+    """Bytes per token of activations of one layer's MoE part: norm, router, dispatch, experts, shared expert.
 
-    Modules that are recomputed are left out.
+    The load of the experts is taken as balanced. Recomputed modules are left out; `moe` leaves out all but the norm.
     """
     work, model, layout = run.training, run.training.architecture, run.layout
     size, low = element(work), saved_input(work)

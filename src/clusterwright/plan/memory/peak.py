@@ -46,7 +46,7 @@ def peak_bytes(run: Run, fitted: Coefficients | None = None) -> Real:
 
 
 def _later(pp: Real) -> tuple[Real, ...]:
-    """Indices of the second and last stage, as far as they differ from the first."""
+    """Indices of the second and last stage, as far as they differ from the first, 0; of arrays always both."""
     if is_array(pp):
         return smaller(1, pp - 1), pp - 1
     return tuple(sorted({1, int(pp) - 1} - {0})) if pp > 1 else ()
@@ -131,7 +131,7 @@ class Definition(StrEnum):
 
 
 def reported(run: Run, definition: Definition, fitted: Coefficients | None = None) -> Real:
-    """Predict peak memory in bytes as a report with this definition would show it.
+    """Predict peak memory in bytes as a report with this definition would show it: of the last rank, else the fullest.
 
     The allocator frees cached blocks before it fails, so reserved memory stays within the GPU's where possible.
     """

@@ -87,7 +87,10 @@ def _remedy(description: str, changed: Run, initial_bytes: float, slower: float)
 def _combined(
     run: Run, useful: list[Remedy], initial_bytes: float, timing: tuple[float, Seconds]
 ) -> Iterator[Remedy]:
-    """Combine changes in order until the run fits; yields nothing for fewer than two changes."""
+    """Yield one remedy that applies the changes in order until the run fits, or all of them if it never fits.
+
+    A change that no longer lowers peak memory is left out; nothing is yielded for fewer than two changes.
+    """
     pace, clock = timing
     current = run
     descriptions: list[str] = []

@@ -89,7 +89,10 @@ def _unsharded(run: Run, gradient: Real) -> Real:
 
 
 def per_parameter(run: Run) -> tuple[Real, Real, Real]:
-    """Return bytes per parameter as (weight, gradient, optimizer states with the fp32 copy)."""
+    """Return bytes per parameter as (weight, gradient, optimizer states with the fp32 copy if there is one).
+
+    Without sharding: ZeRO does not divide them.
+    """
     work, moments = run.training, MOMENTS[run.training.optimizer]
     if element(work) == 4:
         return 4.0, 4.0, moments

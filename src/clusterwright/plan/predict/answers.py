@@ -44,9 +44,10 @@ class PredictedAnswer:
 def answer(
     row: dict[str, str], sort: headers.Sort, lookup: CatalogLookup, remark: str = ""
 ) -> PredictedAnswer:
-    """Predict a row; if that is impossible, `prediction_note` lists every problem of the row.
+    """Predict a row; if that is impossible, return a refusal whose note lists every problem of the row; never raise.
 
-    `remark` comes first in the note.
+    `remark` comes first in the note of a prediction; a refusal does not have it. A result that is not finite is
+    refused.
     """
     try:
         _check_sizes(row, sort)
@@ -129,7 +130,10 @@ def _outside(run: Run) -> tuple[str, ...]:
 
 
 def _reported(run: Run, peak: Memory, meaning: memory.Definition) -> float:
-    """Return peak memory in bytes by the definition that the row's source uses."""
+    """Return peak memory in bytes by the definition of the row's source.
+
+    `LAST_RANK` predicts it anew from the run; all others derive it from `peak`.
+    """
     if meaning is memory.Definition.LAST_RANK:
         return float(memory.reported(run, meaning))
     if meaning is memory.Definition.ALLOCATED:

@@ -60,7 +60,7 @@ class Cells:
         return self.row[column]
 
     def integer(self, column: str) -> int | None:
-        """Return a whole number above 0; None if blank, or if it is not one, which adds a problem."""
+        """Return a whole number from 1 to the column's limit; None if blank; else None and a problem is added."""
         value = self.number(column)
         if value is None:
             return None
@@ -96,7 +96,7 @@ class Cells:
     def number(self, column: str) -> float | None:
         """Return a finite number; None if blank, or if it is not one, which adds a problem.
 
-        Thousands separators, and what follows a parenthesis, are ignored.
+        Commas and underscores within it, and everything from a parenthesis on, are ignored.
         """
         text = self.row[column].split("(")[0].replace(",", "").replace("_", "").strip()  # `4e9 (nominal)`
         if not text:

@@ -73,7 +73,7 @@ def _machines(run: Run) -> Iterator[tuple[str, Run]]:
 
 
 def _trainings(run: Run) -> Iterator[tuple[str, Run]]:
-    """Yield the run with twice the batch, with fp8 in place of 16 bits if the GPU has it, with flash attention."""
+    """Yield the run with twice the batch; with fp8 for 16 bits if the GPU has it; with flash attention if off."""
     work = run.training
     yield (
         _("global batch twice as large"),
@@ -96,7 +96,7 @@ def _recomputation(run: Run) -> Iterator[tuple[str, Run]]:
 
 
 def _degrees(run: Run) -> Iterator[tuple[str, Run]]:
-    """Yield the run with twice the microbatch or interleaving, or with tp, pp or cp halved and dp doubled.
+    """Yield the run with twice the microbatch, twice the interleaving, and tp, pp or cp halved and dp doubled.
 
     Variants that do not divide the batch, the layers or the degree are left out.
     """

@@ -20,9 +20,12 @@ class Text:
 
 
 def decode(data: bytes) -> Text:
-    """Decode UTF-8 or UTF-16; a line that is neither is read as Latin-1, with a remark on its first invalid byte.
+    """Decode UTF-8 or UTF-16; an invalid line of UTF-8 is read as Latin-1, with a remark on its first invalid byte.
 
-    Raises `predict-empty` if there is no text.
+    UTF-16 gives one remark, on line 1; invalid units become U+FFFD.
+
+    Raises:
+        WrightError: predict-empty, if there is no text.
     """
     if not data.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"):
         raise WrightError.from_code(
@@ -65,9 +68,9 @@ def _line_by_line(data: bytes, start: int) -> Text:
 
 
 def _line(raw: bytes, offset: int) -> tuple[str, str]:
-    """Return (text, remark) of a line that begins at byte `offset`; the remark is empty for UTF-8.
+    """Return (text, remark) of a line that begins at byte `offset`; the remark is empty for valid UTF-8.
 
-    Zero bytes are removed; what is not UTF-8 is read as Latin-1.
+    A line with zero bytes is read as Latin-1 without them, and so is a line that is not UTF-8.
     """
     if b"\0" in raw:
         remark = _("byte {offset} is 0, as in UTF-16: zeros removed", offset=offset + raw.index(b"\0"))

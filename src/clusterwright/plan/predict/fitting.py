@@ -26,7 +26,7 @@ _FINE_SINCE = 2022
 def fitting(run: Run, cells: Cells) -> tuple[Run, Memory]:
     """Return (run, peak memory): the run if it fits or nothing was inferred, else its nearest variant that fits.
 
-    A variant is noted. If none fits, the run itself is returned.
+    Only inferred values vary. A variant adds a note; if none fits, the run itself is returned, without one.
     """
     peak_memory = memory.peak(run)
     if not cells.inferred or _is_feasible(run, peak_memory):
@@ -60,7 +60,10 @@ def _variants(run: Run, inferred: set[str]) -> Iterator[Run]:
 
 
 def _recomputations(run: Run, inferred: set[str]) -> Iterator[Layout]:
-    """Yield the layout; then, if recomputation was inferred, variants with more and more of it."""
+    """Yield the layout; then, if recomputation was inferred, variants with more of it: selective, per module, full.
+
+    Per module only for Megatron of recent years.
+    """
     layout = run.layout
     yield layout
     if "recompute" not in inferred:

@@ -35,9 +35,10 @@ _MOST_CHUNKS = 8  # NVIDIA's recipes split a stage into 4 to 12 chunks
 
 
 def experts(cells: Cells, setting: Setting, group: int) -> int:
-    """Return the expert-parallel degree; default: the largest that divides experts, GPUs (`group`) and a node.
+    """Return the expert-parallel degree of row or flags; default: the largest that divides experts, `group` and node.
 
-    1 for a dense model. A degree that does not divide experts and GPUs adds a problem to the row.
+    1 for a dense model. `group`: GPUs, dp x cp x tp. A degree that does not divide experts and GPUs adds a problem to
+    the row and is returned all the same; the default adds a note.
     """
     degree = cells.integer("ep") or int(setting.settings.get("expert-model-parallel-size", "0"))
     experts = setting.model.experts
@@ -63,7 +64,10 @@ def experts(cells: Cells, setting: Setting, group: int) -> int:
 
 
 def expert_tensor(cells: Cells, setting: Setting, tp: int) -> int:
-    """Return the tensor-parallel degree of experts; default: 1, as in the recipes of NVIDIA's MoE tables."""
+    """Return the tensor-parallel degree of experts of the row's Megatron flag; default: 1, as in NVIDIA's MoE tables.
+
+    The default adds a note for a model with experts and `tp` above 1.
+    """
     degree = setting.settings.get("expert-tensor-parallel-size", "")
     if setting.model.experts and tp > 1 and not degree:
         cells.note(_("no tensor parallelism of experts given: assumed 1"), "etp")
@@ -71,9 +75,9 @@ def expert_tensor(cells: Cells, setting: Setting, tp: int) -> int:
 
 
 def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> int:
-    """Return model chunks per stage; default: interleaved if layers and microbatches allow it (Megatron's README).
+    """Return model chunks per stage; default: the most that divide the stage's layers, if microbatches allow it.
 
-    1 without a pipeline, or in software of a year before it interleaved by default.
+    1 without a pipeline, or in software of a year before it interleaved by default. A default above 1 adds a note.
     """
     text = setting.settings.get("VP", "")
     requested = cells.integer("interleave") or (int(text) if text.isdigit() else 0)
@@ -96,7 +100,7 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
 
 
 def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
-    """Return the activation recomputation; default: that of the software at the time.
+    """Return the activation recomputation of the row; for a blank or unknown text that of the software at the time.
 
     What is assumed is noted.
     """
@@ -139,7 +143,7 @@ def sequence_parallel(cells: Cells, setting: Setting, tp: int) -> int:
 
 
 def offload(cells: Cells) -> Offload:
-    """Return the CPU offload that the row's text mentions."""
+    """Return the CPU offload that the row's text mentions: all, or the optimizer's states; none if not mentioned."""
     if mentions(cells, r"full cpu offload"):
         return Offload.ALL
     return (

@@ -69,7 +69,11 @@ SORTS = (COLLECTIVES, CNN, RUNS)
 
 
 def sort_of(columns: Sequence[str], file: str, line: int = 1) -> Sort:
-    """Return the kind of a table by its header; raises `WrightError` that names all missing columns."""
+    """Return the kind of a table: the first whose signature columns are all present, else a table of runs.
+
+    Raises:
+        WrightError: with a finding for each column missing that this kind needs.
+    """
     present = set(columns)
     sort = next((sort for sort in SORTS if present.issuperset(sort.signature)), RUNS)
     missing = [name for name in sort.needed if name not in present]
@@ -102,7 +106,10 @@ def _missing(name: str, sort: Sort, columns: Sequence[str], location: Location) 
 
 
 def doubtful(columns: Sequence[str], sort: Sort) -> list[str]:
-    """Return one question for each unused column whose name resembles an optional one."""
+    """Return one question for each unused column whose name resembles an optional column that is absent.
+
+    Columns named `measured_...` or `predicted_...` are left out.
+    """
     absent = [name for name in sort.used if name not in columns]
     spare = [name for name in columns if name not in {*sort.needed, *sort.used}]
     suggestions = [

@@ -26,10 +26,10 @@ _LARGE, _NODES_OF_LARGE = 5e9, 8  # parameters without experts; pretraining of s
 
 
 def gpus_of(cells: Cells, node: int) -> int:
-    """Return the number of GPUs; default: the product of the parallel degrees, noted.
+    """Return the number of GPUs of the row; default: the product of the parallel degrees, noted.
 
-    Without a data-parallel degree: the lowest multiple of the others that fills a node, or 8 nodes above 5 billion
-    parameters.
+    Without a data-parallel degree: the lowest multiple of the others that fills a node of `node` GPUs, or 8 nodes if
+    layers and hidden make more than 5 billion parameters.
     """
     requested = cells.integer("num_gpus")
     if requested:
@@ -110,7 +110,10 @@ def _zero(cells: Cells, setting: Setting) -> int:
 
 
 def _shard(cells: Cells, setting: Setting, dp: int, cp: int) -> int:
-    """Return GPUs that one copy is sharded over: of `FSDP:n`, as stated in the text, a node's with HSDP; 0: all."""
+    """Return the number of GPUs that one copy is sharded over; 0: all of them.
+
+    It is n of `FSDP:n`, or the number in `sharded over n GPUs`, if fewer than all; with HSDP a node's.
+    """
     degree = data_parallel_degree(cells) or 0
     if mentions(cells, r"\bFSDP:") and degree < dp:
         return degree * cp
@@ -146,7 +149,7 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
 
 
 def _least_stages(cells: Cells, setting: Setting, degree: int) -> int:
-    """Return the lowest power of two of pipeline stages for which replicas divide the batch; 1 if there is none."""
+    """Return the lowest power of two of stages for which replicas divide the batch; 1 if there is none up to 128."""
     batch = cells.integer("global_batch") or setting.gpus
     able = (1 << power for power in range(8) if setting.gpus % (degree << power) == 0)
     return next((pp for pp in able if batch % (setting.gpus // (degree * pp)) == 0), 1)

@@ -28,7 +28,10 @@ class CatalogLookup:
     models: dict[str, Architecture | None] = field(default_factory=dict)
 
     def gpu(self, cells: Cells) -> Gpu:
-        """Return the GPU of a row; for a missing or unknown name `NO_GPU`, with a problem added to the row."""
+        """Return the GPU of a row; for a missing or unknown name `NO_GPU`, with a problem added to the row.
+
+        Each name is searched once.
+        """
         name = cells.text("gpu_type")
         if not name:
             cells.wrong("predict-no-gpu", _("the row names no GPU"), _("fill gpu_type"))

@@ -61,7 +61,10 @@ def _wiring(cells: Cells, gpu: Gpu, gpus: int, per_node: int) -> Wiring:
 
 
 def _usual_ports(gpu: Gpu, per_node: int) -> float | None:
-    """Return ports per node in proportion to the reference system's; None if that has nodes of this size."""
+    """Return ports per node in proportion to the reference system with 8 GPUs per node, at least 1.
+
+    None if there is no such system for this GPU, or if one has nodes of exactly this size.
+    """
     reference_ports = REFERENCE_PORTS.get((gpu.arch, NODE_GPUS))
     if reference_ports is None or (gpu.arch, per_node) in REFERENCE_PORTS:
         return None
@@ -74,7 +77,10 @@ def _in_bits(match: re.Match[str]) -> str:
 
 
 def _ports(interconnect: str, per_node: int) -> tuple[float | None, float | None]:
-    """Parse (ports per node, bits/s per port) of an interconnect text; None where it does not state them."""
+    """Parse (ports per node, bits/s per port) of an interconnect text; None where it does not state them.
+
+    A rate per node without a count of ports is divided over the GPUs' ports, or over ports of 100 Gbit/s.
+    """
     gbits = _gbits(interconnect)
     if gbits is None:
         return None, None

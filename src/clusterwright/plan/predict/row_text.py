@@ -48,9 +48,10 @@ _DEGREE = re.compile(r"\b(?:DP|FSDP|HSDP|DDP)\s*[:=]\s*([1-9]\d*)")
 
 
 def precision(cells: Cells, gpu_name: str) -> str:
-    """Return the precision of matrix products, a value of `Training.precision`; default: usual on this GPU.
+    """Return the precision of matrix products, a value of `Training.precision`; default: bf16, on old GPUs fp16.
 
-    An unknown text adds a problem to the row.
+    The default is noted; it is also that of `mixed` and `amp`. tf32 on an old GPU is fp32. An unknown text adds a
+    problem to the row.
     """
     text = cells.text("precision")
     letters = re.sub(r"[^a-z0-9]", "", text.lower())

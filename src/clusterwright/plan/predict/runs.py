@@ -53,7 +53,8 @@ def run_with_peak(
 ) -> tuple[Run, Memory, tuple[str, ...]]:
     """Return the run that a row describes, its predicted peak memory, and notes on what was inferred.
 
-    A row of model, GPUs and batch only is planned as by `wright plan search`: with the fastest layout that fits.
+    A row of model, GPUs and batch only is planned as by `wright plan search`: with the fastest layout that fits; if
+    none does, its layout is inferred as for other rows. `machine` replaces that of the row.
 
     Raises:
         WrightError: with all problems of the row.
@@ -93,7 +94,10 @@ def _is_open(cells: Cells) -> bool:
 
 
 def _planned(cells: Cells, model: Architecture, machine: Machine) -> Run | None:
-    """Return the run of an open row with the fastest layout; None if none fits, divides or can be searched."""
+    """Return the run of an open row with the fastest layout; None if none fits, divides or can be searched.
+
+    Also None for a row with problems, or without sequence length, batch or layers. Success adds a note.
+    """
     seq_len, batch = cells.integer("seq_len"), cells.integer("global_batch")
     if not (seq_len and batch and model.layers) or cells.problems:
         return None
@@ -106,7 +110,7 @@ def _planned(cells: Cells, model: Architecture, machine: Machine) -> Run | None:
 
 
 def _fastest(training: Training, machine: Machine) -> Run | None:
-    """Return the run with the fastest layout under the defaults; None if no layout fits or divides."""
+    """Return the run with the fastest layout under the defaults; None if none fits or divides, or without numpy."""
     from clusterwright.plan.search import fastest
     from clusterwright.plan.search.options import Options
 
@@ -165,9 +169,9 @@ def _by_megatron_before_flash(setting: Setting) -> bool:
 
 
 def _gradient_bytes(cells: Cells, stack: Stack, precision: str) -> int:
-    """Return bytes per gradient element: 4 with bf16; 2 with fp16, in DeepSpeed, NeMo and Bridge.
+    """Return bytes per gradient element: 4 if the row mentions fp32 gradients, 2 with fp16, DeepSpeed, NeMo or Bridge.
 
-    A row that mentions fp32 gradients has 4.
+    Else 4.
     """
     if row_text.mentions(cells, r"fp32 grad"):
         return 4

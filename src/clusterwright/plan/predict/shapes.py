@@ -59,7 +59,8 @@ def architecture(
 ) -> Architecture:
     """Return the architecture of a row, with notes on what was inferred; `named` looks a name up in the catalog.
 
-    A name that is not in the catalog, without a shape or size in the row, gives `NO_MODEL` and adds a problem.
+    Columns and flags of the row override the catalog's values. A name that is not in the catalog, without a shape or
+    size in the row, gives `NO_MODEL` and adds a problem.
     """
     text = cells.text("model")
     name, catalog_model = _name(text), named(text) if text else None
@@ -90,9 +91,9 @@ def _name(text: str) -> str:
 
 
 def _of_catalog(cells: Cells, catalog_model: Architecture) -> Architecture:
-    """Return the catalog's architecture with the values of the row's columns in place of its own.
+    """Return the catalog's architecture with the values of the row's columns in place of its own; blank ones are noted.
 
-    Blank columns are noted.
+    A changed hidden size or number of heads sets the head dimension to their quotient.
     """
     columns = {name: cells.integer(name) for name in _COLUMNS}
     blank = [name for name in _COLUMNS if columns[name] is None]

@@ -43,10 +43,12 @@ class Table:
 
 
 def read(data: bytes, file: str) -> Table:
-    """Parse a CSV table with a header; the delimiter is comma, semicolon or tab.
+    """Parse a CSV table with a header; the delimiter is the one of comma, semicolon or tab that the header has most of.
 
-    Raises `predict-empty`, `predict-column-twice`, `predict-not-csv`; rows whose length differs from the header's
-    are accepted here and refused by the prediction.
+    Rows whose length differs from the header's are accepted here and refused by the prediction.
+
+    Raises:
+        WrightError: predict-empty, predict-column-twice or predict-not-csv.
     """
     text = decode(data)
     header = next((line for line in text.lines if line.strip()), "")

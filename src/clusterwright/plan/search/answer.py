@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def answer(training: Training, machine: Machine, options: Options) -> SearchOutcome:
-    """Run a search with valid sizes; if nothing fits and `options.advise` is set, with remedies.
+    """Search the layouts for valid sizes; if nothing fits, the outcome has the nearest layout in place of a best one.
+
+    Then, if `options.advise` is set, it also has remedies, each of which is searched in turn.
 
     Raises:
         WrightError: no layout divides the model, the batch and the GPUs.

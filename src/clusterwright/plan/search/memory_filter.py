@@ -42,7 +42,7 @@ class MemoryFilter:
     )  # by family: the layout with least memory
 
     def check(self, rows: Rows, schedule: Schedule, meshes: int) -> Fitting | None:
-        """Return the rows that have a layout that fits, or None if there are none.
+        """Return the rows that have a layout that fits, None if there are none; count what is considered and decided.
 
         Memory grows with the microbatch, so a mesh in which nothing fits is not tried with larger ones.
         """
@@ -85,7 +85,7 @@ class MemoryFilter:
         return Fitting(block.rows.select(some), schedule, memory[some], feasible[some])
 
     def _remember(self, block: SearchBlock, memory: Array, feasible: Array) -> None:
-        """Record the families that fit, and the layout with least memory of the others."""
+        """Record the families that fit, and of each family that never fitted so far the layout with least memory."""
         family = family_of(block)
         has_feasible = feasible.any(axis=(1, 3), keepdims=True)
         self.fitted[np.broadcast_to(family, has_feasible.shape)[has_feasible]] = True

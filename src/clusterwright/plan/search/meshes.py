@@ -85,7 +85,11 @@ def _candidates(fixed: int | None, number: int) -> list[int]:
 
 
 def indivisible(mesh: Mesh, training: Training, *, uneven: bool) -> list[str]:
-    """Return the names of all quantities that the mesh does not divide: heads, layers, batch and so on."""
+    """Return the names of all quantities that the mesh does not divide, such as heads or batch; empty if it is valid.
+
+    Key-value heads that each GPU has a copy of (MLA, or one head) are divided by any mesh. `uneven` allows stages with
+    different numbers of layers.
+    """
     model = training.architecture
     kv_heads = mesh.tp if model.attention == "mla" or model.kv_heads == 1 else model.kv_heads
     return [

@@ -121,7 +121,10 @@ def format_mesh(layout: Layout) -> str:
 
 
 def format_layout(layout: Layout) -> str:
-    """Format a layout as `tp 8 pp 4 dp 16, ZeRO 1, microbatch 2, interleave 3, selective recompute`."""
+    """Format a layout as `tp 8 pp 4 dp 16, ZeRO 1, microbatch 2, interleave 3, selective recompute`.
+
+    Interleaving, recomputation, schedule, sequence parallelism and offload are left out where they have the default.
+    """
     parts = [format_mesh(layout), format_zero(layout), _("microbatch {size}", size=layout.micro_batch)]
     parts += [_("interleave {chunks}", chunks=layout.interleave)] if layout.interleave > 1 else []
     parts += [_(_RECOMPUTE[Recompute(int(layout.recompute))])] if layout.recompute else []

@@ -47,7 +47,10 @@ def remedies(training: Training, machine: Machine, options: Options, search: Sea
 
 
 def _steps(training: Training, machine: Machine, options: Options) -> Iterator[Remedy]:
-    """Yield the changes that the options do not allow already, cheapest in time first."""
+    """Yield changes that are not made already: looser options, savings, offload, tensor parallelism across nodes.
+
+    Several savings are also yielded together.
+    """
     for description, changes in _freedoms(options):
         yield Remedy(description, training, machine, replace(options, **changes))
     savings = dict(_savings(training))
@@ -72,7 +75,7 @@ def _steps(training: Training, machine: Machine, options: Options) -> Iterator[R
 
 
 def _freedoms(options: Options) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield changes that lift restrictions of the user's options."""
+    """Yield (description, new values of the options) for each restriction of the user's options that can be lifted."""
     if Recompute.FULL not in options.recompute:
         yield _("recompute every layer"), {"recompute": (*options.recompute, Recompute.FULL)}
     if 3 not in options.zero:
@@ -83,7 +86,7 @@ def _freedoms(options: Options) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _savings(training: Training) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield changes of the training that save memory."""
+    """Yield (description, new values of the training) for each change that saves memory and is not made already."""
     if training.gradient_bytes > 2:
         yield _("accumulate gradients in bf16"), {"gradient_bytes": 2}
     if training.optimizer == "adam":
@@ -93,7 +96,7 @@ def _savings(training: Training) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _try(step: Remedy, search: Search) -> tuple[str, bool]:
-    """Search with a change and return (sentence, whether a layout fits).
+    """Search with a change and return (sentence with the layout or what is short, whether a layout fits).
 
     The sentence is empty if the search raises an error.
     """

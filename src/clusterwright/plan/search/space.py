@@ -61,7 +61,11 @@ class SearchBlock:
 
 
 def rows_of(meshes: Sequence[Mesh], training: Training, options: Options) -> list[Rows]:
-    """Return all rows, grouped by what determines their choices: pp, and whether sequence parallelism is optional."""
+    """Return all rows, grouped by what determines their choices: pp, and whether sequence parallelism is optional.
+
+    A row is a mesh with a microbatch; `mesh` is the index of the mesh. Groups without a row or an interleaving are left
+    out.
+    """
     grouped: dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]] = {}
     sequence: tuple[int, ...]
     for index, mesh in enumerate(meshes):

@@ -71,7 +71,10 @@ def for_deadline(
 def on_cluster(
     workload: Workload, machine: Machine, deadline_s: float, assumptions: Assumptions, sharing: Sharing
 ) -> Answer | None:
-    """Predict a workload on an existing machine; None if it does not fit."""
+    """Predict a workload on an existing machine; None if it does not fit its memory.
+
+    The answer counts as sure only if the P90 of the time meets the deadline.
+    """
     result = sized(workload, machine, assumptions)
     if result is None:
         return None

@@ -120,7 +120,10 @@ def for_science(
 
 
 def money(gpu: Gpu, gpus: int, gpu_hours: float, user_catalog: UserCatalog | None = None) -> Money | None:
-    """Compute the cost of buying `gpus` GPUs in whole servers and of renting `gpu_hours`; None without a server."""
+    """Compute the cost of buying `gpus` GPUs in whole servers and of renting `gpu_hours`; None without a server.
+
+    `bought` or `rented` is None if the catalog has no price of it.
+    """
     server = server_of(gpu, user_catalog)
     if server is None:
         return None

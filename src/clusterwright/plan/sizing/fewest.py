@@ -158,7 +158,7 @@ def checkpoint_bytes(training: Training) -> float:
 def fewest(
     workload: Workload, gpu: Gpu, deadline_s: float, assumptions: Assumptions, *, sure_from: int = 0
 ) -> Sized:
-    """Find the smallest size that likely meets the deadline.
+    """Find the smallest size that likely (P50) meets the deadline.
 
     `sure_from` > 0: among sizes of at least this many GPUs, the smallest that meets it even at P90 of the prediction.
 

@@ -120,7 +120,7 @@ def _nics(machine: Machine) -> list[HostPart]:
 
 
 def _power(machine: Machine) -> list[HostPart]:
-    """Return power supplies with one spare, and cooling; nothing if the GPU's power is not known."""
+    """Return power supplies with one spare, and cooling; an empty list if the GPU's power is not known."""
     if not machine.gpu.power_w:
         return []
     node = node_of(machine.gpu, machine.gpus_per_node, nics=int(machine.network.nics) or 1)

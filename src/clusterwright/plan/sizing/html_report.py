@@ -55,7 +55,10 @@ def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> 
 
 
 def points(result: Sized, assumptions: Assumptions) -> Iterator[Point]:
-    """Yield predicted throughput from one node to twice the result, in doublings, where the training fits."""
+    """Yield predicted throughput for 1, 2, 4 ... nodes to at least twice the result, and for the result itself.
+
+    Sizes at which the training does not fit are left out.
+    """
     per_node = result.machine.gpus_per_node
     node_counts = {result.nodes, *(2**power for power in range(math.ceil(math.log2(2 * result.nodes)) + 1))}
     for nodes in sorted(node_counts):

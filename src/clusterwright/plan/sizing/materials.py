@@ -63,6 +63,8 @@ class Materials:
 def materials(size: Sized, machine: Machine, user_catalog: UserCatalog | None = None) -> Materials:
     """Compute what to buy for a cluster that runs a workload; `machine`: the whole cluster.
 
+    A single node has no networks but one management switch; storage and racks are left out where none can be planned.
+
     Raises:
         WrightError: currency-mixed.
     """
@@ -113,9 +115,10 @@ def _compute(machine: Machine, nodes: int, user_catalog: UserCatalog | None) -> 
 
 
 def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> FabricSwitch:
-    """Return the best switch with ports of this rate, also by splitting ports twice as fast; priced ones first.
+    """Return the best switch with ports of this rate, also by splitting ports twice as fast.
 
-    Without one: 64 ports of this rate, without a price.
+    Priced ones come first, then those of the exact rate, then those with most ports. Without one: 64 ports of this
+    rate, without a price.
     """
     protocol = "infiniband" if kind == "infiniband" else "ethernet"
     switches = [*(user_catalog.switches.values() if user_catalog else ()), *parts.switches().values()]

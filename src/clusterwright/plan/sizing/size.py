@@ -54,7 +54,7 @@ def size(
 def answer(
     workload: Workload, deadline_s: float, hardware: Gpu | Machine, assumptions: Assumptions, sharing: Sharing
 ) -> Answer:
-    """Return the size for a GPU, or the time on a machine.
+    """Return the smallest size that meets the deadline with a GPU, or the time on a machine, also if beyond it.
 
     Raises:
         WrightError: `size-does-not-fit`, `deadline-impossible`.
@@ -74,7 +74,11 @@ def answer(
 def missing_inputs(
     hardware: Gpu | Machine | None, deadline_s: float, scenario: Scenario | None = None
 ) -> tuple[Finding, ...]:
-    """Return a finding for each missing input; a scenario other than training needs no GPU and no deadline."""
+    """Return a finding for a missing GPU and a missing deadline; empty if nothing is missing.
+
+    A scenario needs no GPU; a machine, or a scenario other than training, needs no deadline. `deadline_s`: infinite if
+    not given.
+    """
     from clusterwright.errors import Finding
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.choices import Scenario

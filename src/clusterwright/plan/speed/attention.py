@@ -22,7 +22,10 @@ FORWARD_TRAFFIC, DROPOUT_TRAFFIC, BACKWARD_TRAFFIC, DROPOUT_BACKWARD = 8, 5, 12,
 
 
 def forward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> tuple[Real, Real]:
-    """Return forward seconds of core attention as (products, memory traffic) for `tokens` queries per head."""
+    """Return forward seconds of core attention as (products, memory traffic) for `tokens` queries per head.
+
+    With flash attention the traffic is 0, as the products include it.
+    """
     model, seq_len = training.architecture, training.seq_len
     if training.flash_attention:
         return fused(model, tokens, heads, seq_len=seq_len, rate=rates.flash) + 3 * rates.launch, 0.0
@@ -32,7 +35,10 @@ def forward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> t
 
 
 def backward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> tuple[Real, Real]:
-    """Return backward seconds of core attention as (products, memory traffic) for `tokens` queries per head."""
+    """Return backward seconds of core attention as (products, memory traffic) for `tokens` queries per head.
+
+    With flash attention the traffic is 0, as the products include it.
+    """
     model, seq_len = training.architecture, training.seq_len
     if training.flash_attention:
         forward_s = fused(model, tokens, heads, seq_len=seq_len, rate=rates.flash_backward)

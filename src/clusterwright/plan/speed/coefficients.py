@@ -112,7 +112,7 @@ def generation(gpu: Gpu) -> str:
 def peak(gpu: Gpu, precision: str) -> float:
     """Return dense peak FLOP/s of a precision from the datasheet; of the next wider one if the GPU lacks it.
 
-    The highest of all rates if it has none of them.
+    The highest of all rates if it has none of them; fp16 and bf16 replace each other, and fp32 ends at fp16.
     """
     wider = {"nvfp4": "fp4", "fp4": "fp8", "mxfp8": "fp8", "fp8": "bf16", "bf16": "fp16", "fp16": "bf16"}
     visited = []
@@ -126,7 +126,10 @@ def peak(gpu: Gpu, precision: str) -> float:
 
 
 def achieved(gpu: Gpu, precision: str) -> float:
-    """Return FLOP/s of the best measured matrix product, or the usual share of peak."""
+    """Return FLOP/s of the best measured matrix product, or the usual share of peak if the catalog has no measurement.
+
+    fp8 stands for mxfp8, and bf16 for fp16.
+    """
     achieved_rates = gpu.achieved or {}
     for name in (precision, {"mxfp8": "fp8", "fp16": "bf16"}.get(precision, precision)):
         if achieved_rates.get(name):

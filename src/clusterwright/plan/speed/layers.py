@@ -121,7 +121,10 @@ def attention_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
 
 
 def latent_shapes(run: Run) -> list[tuple[Real, Real]]:
-    """Return (output width, input width) of each product of latent attention (MLA) on one GPU."""
+    """Return (output width, input width) of each product of latent attention (MLA) on one GPU.
+
+    Heads are divided by tp, the down projections are not; without a query rank the query is one product.
+    """
     model, tp = run.training.architecture, run.layout.tp
     query, key_value, output = flops.latent_widths(model)
     shapes: list[tuple[Real, Real]] = [

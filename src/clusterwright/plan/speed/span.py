@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def kind(run: Run) -> str:
-    """Return the kind of a run for which errors are listed: `moe`, `low-precision`, `fsdp` or `dense`."""
+    """Return the kind of a run for which errors are listed: `moe`, else `low-precision`, else `fsdp` or `dense`.
+
+    `low-precision` is below 16 bits; `fsdp` also stands for DeepSpeed, MaxText and NeMo AutoModel.
+    """
     if run.training.architecture.experts:
         return "moe"
     if BITS.get(run.training.precision, 16) < 16:
@@ -25,7 +28,10 @@ def kind(run: Run) -> str:
 
 
 def span(run: Run, time: Time, table: Mapping[str, list[float]] | None = None) -> tuple[Real, Real]:
-    """Return P10 and P90 of an iteration's seconds, by kind of run on the GPU generation, else on all generations."""
+    """Return P10 and P90 of an iteration's seconds, by kind of run on the GPU generation, else on all generations.
+
+    A kind without figures takes those of `other`. `table`: fitted ranges, by default the published ones.
+    """
     ranges = table if table is not None else fitted.coefficients("speed")["span"]
     plan = kind(run)
     low, high = ranges.get(f"{generation(run.machine.gpu)}.{plan}") or ranges.get(plan) or ranges["other"]

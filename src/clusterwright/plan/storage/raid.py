@@ -41,7 +41,9 @@ class Array:
 
 
 def array(level: str, disks: int, disk: Disk | None = None) -> Array:
-    """Compute capacity and rates of `disks` disks with RAID level 0, 1, 5, 6 or 10.
+    """Compute capacity in bytes and rates of `disks` disks with RAID level 0, 1 (two disks), 5, 6 or 10.
+
+    `disk` defaults to `Disk()`. `rebuild_s` is the time to write one disk, 0 for level 0.
 
     Raises:
         WrightError: storage-raid, for an unknown level or an impossible number of disks.

@@ -38,7 +38,7 @@ class Checked:
 
     @property
     def off_by(self) -> float | None:
-        """Relative difference of the computed value from the claim; None if one of them is missing."""
+        """Relative difference of the computed value from the claim; None if one is missing or the claim is 0."""
         if self.figure is None or self.computed is None or not self.figure:
             return None
         return self.computed / self.figure - 1

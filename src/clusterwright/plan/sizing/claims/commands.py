@@ -41,7 +41,10 @@ _LAST_CUDATOOLKIT = (11, 8)  # of every channel; CUDA 12 has other packages (con
 
 
 def judge_srun(line: str, *, name: str, row: str, statement: str, has_gpus: bool = False) -> Checked | None:
-    """Judge a line that starts a training with srun; `has_gpus`: the batch script around it requests GPUs."""
+    """Judge a line that starts a training with srun: it disagrees if nothing requests GPUs; else return None.
+
+    None also for a line without srun or a training program. `has_gpus`: the batch script around it requests GPUs.
+    """
     match = _SRUN.search(line)
     if match is None or not _PROGRAM.search(match[0]):
         return None
@@ -90,7 +93,10 @@ def _value(tokens: list[str], short: str, long: str) -> int:
 
 
 def judge_workers(line: str, *, name: str, row: str, statement: str) -> Checked | None:
-    """Judge a number of loader workers that is a multiple of the CPUs; None for a line without one."""
+    """Judge a number of loader workers that is a multiple of the CPUs: more than one per CPU disagrees.
+
+    None for a line without such a number.
+    """
     match = next((hit for pattern in _WORKERS if (hit := pattern.search(line))), None)
     if match is None or not re.search(r"worker|loader|加载", line, re.IGNORECASE):
         return None

@@ -19,7 +19,10 @@ _THREADS = re.compile(r"(\d{1,4})[\s-]*(?:hardware\s*|logical\s*)?(?:threads?\b|
 
 
 def find_cpu(line: str) -> Cpu | None:
-    """Return the CPU of the catalog that a line names, such as `EPYC 7543` or `Xeon 8480+`; None without one."""
+    """Return the CPU of the catalog whose model a line names, such as `EPYC 7543` or `Xeon 8480+`.
+
+    None for a line without a vendor's word or a known model.
+    """
     if not re.search(_VENDOR, line, re.IGNORECASE):
         return None
     tokens = re.findall(r"[\w+]+", line)
@@ -30,7 +33,10 @@ def find_cpu(line: str) -> Cpu | None:
 
 
 def judge(line: str, *, name: str, row: str, statement: str) -> Checked | None:
-    """Judge the threads that a line gives to a CPU; None for a line without a known CPU and a number of threads."""
+    """Judge the threads that a line gives to a CPU: they agree if they are the catalog's, times the line's sockets.
+
+    None for a line without a known CPU and a number of threads.
+    """
     cpu, threads = find_cpu(line), _THREADS.search(line)
     if cpu is None or threads is None:
         return None

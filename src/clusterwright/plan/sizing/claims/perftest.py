@@ -69,7 +69,10 @@ class Figure:
 
 
 def find_link(line: str) -> Link | None:
-    """Return the ports that a line names: `HDR100`, `2 x 25 GbE`, `100G RoCE`; None if it names none."""
+    """Return the ports that a line names: `HDR100`, `2 x 25 GbE`, `100G RoCE`; None if it names none.
+
+    Ethernet that does not name InfiniBand counts as RoCE.
+    """
     if match := _INFINIBAND.search(line):
         rate = _RATES[match["name"].upper()]
         return Link(match["name"].upper(), rate * GBIT, _ports(match))
