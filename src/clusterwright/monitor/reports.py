@@ -114,7 +114,11 @@ def _bounds(label: str) -> tuple[float, float]:
 
 
 def _of_gpus(cluster: Cluster) -> tuple[Price | None, float]:
-    """Return the price of a GPU hour and the power limit of a GPU in watts (0: not known), of the first kind of GPU."""
+    """Return (price of a GPU hour, power limit of a GPU in watts) of the first group with GPUs.
+
+    The price is the cluster file's, else the catalog's on-demand price, else None. In a lab, and for a GPU that the
+    catalog lacks, only the cluster file's price, and 0 watts.
+    """
     from clusterwright.catalog.gpus import gpus
     from clusterwright.catalog.prices import price
     from clusterwright.catalog.records import Deal
@@ -148,7 +152,11 @@ def _facts(data: Fetched) -> JobFacts | None:
 
 
 def local_report(folder: Path) -> Report:
-    """Build the report of a run on this machine from its events alone."""
+    """Build the report of a run on this machine from its events alone.
+
+    Raises:
+        WrightError: no-run, if the folder has no readable events.
+    """
     from clusterwright.monitor.report import job as job_page
     from clusterwright.monitor.report.job_facts import facts
     from clusterwright.onhost.snapshot import history

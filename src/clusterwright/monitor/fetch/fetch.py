@@ -57,7 +57,10 @@ def of_month(cluster: Cluster, remote: Remote, begin: float, end: float) -> Fetc
 
 
 def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
-    """Fetch one job, or a run with all its jobs; metrics follow in a second query, once the time of the job is known.
+    """Fetch one job, or a run with all its jobs; metrics are those of its newest job that started.
+
+    They follow in a second query, once the time of the job is known, and are left out if no job started or Prometheus
+    is not enabled.
 
     Raises:
         WrightError: the control host does not answer.
@@ -98,7 +101,11 @@ def _query(
 
 
 def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
-    """Parse the JSON document that the program on the control host printed."""
+    """Parse the JSON document that the program on the control host printed.
+
+    `missing` gets a sentence for what it lacks. Lines of Slurm's records that cannot be parsed are counted there, not
+    raised.
+    """
     missing = [
         _("{part}: {reason}", part=_(PARTS.get(part, part)), reason=reason)
         for part, reason in document.get("silent", {}).items()
@@ -132,7 +139,10 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
 
 
 def _records(document: dict[str, Any]) -> tuple[list[AccountingRecord], list[Bad]]:
-    """Return the job records of all texts; times of the job completion log are in the host's time zone."""
+    """Return (records by start time, lines that cannot be parsed) of all texts, jobs and steps.
+
+    Times of the job completion log are in the host's time zone and are moved to UTC.
+    """
     rows: list[AccountingRecord | Bad] = []
     for name in ("sacct", "queue"):
         text = str(document.get(name) or "")
@@ -148,7 +158,7 @@ def _records(document: dict[str, Any]) -> tuple[list[AccountingRecord], list[Bad
 
 
 def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
-    """PromQL queries about one job's hosts and GPUs, from its begin to its end."""
+    """PromQL queries by name about one job's hosts and GPUs from begin to end, which are epoch seconds."""
     lasts_s = max(60, int(end - begin))
     step_s = max(SHORTEST_S, lasts_s // POINTS)
     selector = f"{{job={json.dumps(job)}}}"
@@ -174,7 +184,10 @@ def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
 
 
 def month_queries(begin: float, end: float, gpus: int) -> dict[str, str]:
-    """Return PromQL queries of GPU seconds (measured, busy, idle) and joules by account, and of all joules."""
+    """Return PromQL queries of GPU seconds (measured, busy, idle) and joules by account, and of all joules.
+
+    Samples are 5 minutes apart, with many GPUs an hour.
+    """
     lasts_s = int(end - begin)
     step_s = 300 if gpus <= FEW_GPUS else 3600
     span = f"[{lasts_s}s:{step_s}s] @ {int(end)}"

@@ -19,7 +19,7 @@ _NAME = re.compile(r"\w{1,64}")
 def localized_summary(name: str, summary: str) -> tuple[str, str]:
     """Return a rendered summary in English and Chinese.
 
-    Without the alert in the catalog: the summary itself and an empty text.
+    If the catalog lacks the alert, or its template does not match: the summary itself and an empty text.
     """
     messages = _messages(name)
     if messages is None:
@@ -68,7 +68,10 @@ _ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
 def alerts(documents: Iterable[Mapping[str, Any]]) -> tuple[Alert, ...]:
-    """Return alerts by severity, silenced ones last, without the watchdog, which always fires."""
+    """Return alerts by severity, oldest first, silenced ones last.
+
+    Alerts without a name, and of severity `none` (the watchdog, which always fires), are left out.
+    """
     all_alerts = [_alert(document) for document in documents]
     visible_alerts = [alert for alert in all_alerts if alert.name and alert.severity != "none"]
     return tuple(

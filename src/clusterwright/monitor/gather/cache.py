@@ -23,7 +23,10 @@ class SnapshotCache:
         self.trouble: WrightError | None = None
 
     def newest(self) -> Snapshot | None:
-        """Return the snapshot, refreshed if it is older than `every_s`; concurrent callers share one refresh."""
+        """Return the snapshot, refreshed if it is older than `every_s`; concurrent callers share one refresh.
+
+        If a refresh fails, the error is stored in `trouble` and the last snapshot is returned.
+        """
         with self._lock:
             if self._clock.monotonic() - self._polled_at >= self._every_s:
                 try:

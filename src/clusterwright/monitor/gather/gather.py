@@ -51,7 +51,10 @@ def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
 
 
 def cluster_facts(cluster: Cluster) -> ClusterFacts:
-    """Return the parts of the cluster file that a snapshot needs."""
+    """Return what a snapshot needs of the cluster file: compute hosts, shares of teams and what it cannot have.
+
+    Shares are normalized to the sum 1.
+    """
     specs_by_group = {name: _node_spec(name, group) for name, group in cluster.nodes.items()}
     places = {host.name: specs_by_group[host.group_name] for host in cluster.hosts("compute")}
     total = sum(team.shares for team in cluster.teams.values()) or 1

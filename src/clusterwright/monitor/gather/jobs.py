@@ -53,7 +53,10 @@ def _hosts(hostlist: str) -> tuple[str, ...]:
 
 
 def _run(name: str, progress: Mapping[str, Any]) -> RunSnapshot:
-    """Return the progress of a run; None for values that are not numbers."""
+    """Return the progress of a run; None for values that are not numbers.
+
+    Points of the curve without both are left out.
+    """
     step, total_steps = number(progress.get("step")), number(progress.get("total_steps"))
     points = [
         (number(point[0]), number(point[1])) for point in progress.get("curve") or () if len(point) == _POINT

@@ -91,7 +91,10 @@ def _node(
 
 
 def _out(name: str, reason: str) -> tuple[str, str, float | None]:
-    """Return the origin of a node's reason (such as heal or person), the reason, and since when it is set."""
+    """Return (origin of a node's reason, such as heal or person; the reason; since when in epoch seconds).
+
+    The reason begins with a person's name if it is known. Empty texts and None without a reason; None without a time.
+    """
     if not reason:
         return "", "", None
     drain_record, match = drain(name, reason), _REASON_TIME.search(reason)
@@ -106,7 +109,10 @@ def _out(name: str, reason: str) -> tuple[str, str, float | None]:
 def _gpus(
     node: str, total: int, kind: str, measures: Measures, ids: Mapping[str, str]
 ) -> Iterator[GpuSnapshot]:
-    """Yield the GPUs that Slurm counts, and further ones that Prometheus has."""
+    """Yield the GPUs 0 to n - 1 of a node, where n covers those that Slurm counts and those that Prometheus has.
+
+    Indexes from `_MOST_GPUS` on are ignored. `ids` maps Slurm's job numbers to the ids shown.
+    """
     values_by_family = {family: values[node] for family, values in measures.items() if node in values}
     indexes = {ascii_int(index) for values in values_by_family.values() for index in values}
     more = [index + 1 for index in indexes if index is not None and index < _MOST_GPUS]

@@ -18,7 +18,10 @@ from clusterwright.slurm.states import is_pending
 
 
 def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tuple[Team, ...]:
-    """Return the accounts in sshare's output; without it, those of the cluster file and of jobs."""
+    """Return a row for each account in sshare's output; without any, for those of the cluster file and of jobs.
+
+    Pending jobs count as waiting, all others as running.
+    """
     gpus_by_account, running, waiting = Counter[str](), Counter[str](), Counter[str]()
     for job in jobs:
         if is_pending(job.state):
@@ -45,7 +48,7 @@ def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tu
 
 
 def _parse_accounts(text: str) -> dict[str, tuple[float | None, float | None, float | None]]:
-    """Return (share, use, fair share) by account.
+    """Return (share, use, fair share) by account, without `root`; None for a value that is missing.
 
     With Fair Tree only users have a fair share: the best of an account's users counts.
     """
@@ -82,7 +85,10 @@ class ClusterFacts:
 
 
 def build_snapshot(document: Mapping[str, Any], cluster_facts: ClusterFacts) -> Snapshot:
-    """Build the snapshot; parts that failed are in its `missing`."""
+    """Build the snapshot of what the control host printed; `missing` has the parts that failed or are not configured.
+
+    If the list of nodes failed, the cluster file's nodes are listed with an unknown state.
+    """
     outputs, errors, measures = document["said"], document["silent"], document["measures"]
     queue = jobs(outputs.get("jobs", ""), document["mark"], document["runs"])
     on: dict[str, tuple[str, ...]] = {}
@@ -113,7 +119,7 @@ def missing(errors: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
 
 
 def _used(queue: list[JobView], node_views: tuple[NodeView, ...]) -> tuple[JobView, ...]:
-    """Return the jobs, each with the mean utilization of its GPUs."""
+    """Return the jobs, with the mean utilization of their GPUs where any GPU of theirs has one; else unchanged."""
     by_job: dict[str, list[float]] = {}
     for node in node_views:
         for gpu in node.gpus:

@@ -22,7 +22,7 @@ _MINUTE_S = 60
 
 
 def read(lines: Iterable[str]) -> Iterator[AccountingRecord | Bad]:
-    """Parse each line; a line that is not of this format is yielded as Bad."""
+    """Parse the lines that are not blank; a line that is not of this format, or has a bad value, is yielded as Bad."""
     for number, line in enumerate(lines, 1):
         text = line.rstrip("\r\n ")
         if not text:

@@ -33,18 +33,21 @@ class AccountingRecord:
 
     @property
     def waited_s(self) -> float | None:
-        """Seconds from eligible (else submitted) to start, at least 0."""
+        """Seconds from eligible (else submitted) to start, at least 0; None if a time is missing."""
         ready_at = self.eligible if self.eligible is not None else self.submit
         return None if ready_at is None or self.start is None else max(0.0, self.start - ready_at)
 
     def ran_s(self, now: float) -> float:
-        """Return the seconds for which the job has had its allocation, up to `now`."""
+        """Return the seconds for which the job has had its allocation: Slurm's `elapsed_s`, else start to end or `now`.
+
+        0 if it did not start.
+        """
         if self.elapsed_s is not None:
             return self.elapsed_s
         return 0.0 if self.start is None else max(0.0, (self.end or now) - self.start)
 
     def allocated_s(self, begin: float, end: float) -> float:
-        """Return the seconds of a time range in which the job had its allocation."""
+        """Return the seconds of a time range in which the job had its allocation; 0 if it did not start."""
         if self.start is None:
             return 0.0
         last = self.start + self.ran_s(end) if self.end is None else self.end

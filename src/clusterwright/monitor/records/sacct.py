@@ -52,6 +52,8 @@ class Bad:
 def read(lines: Iterable[str], separator: str = "|") -> Iterator[AccountingRecord | Bad]:
     """Parse jobs and steps of a text with a heading; the id of a step has a dot.
 
+    Blank lines are skipped; a line that cannot be parsed is yielded as Bad.
+
     Raises:
         NoColumnError: the heading lacks required columns.
     """
@@ -84,7 +86,10 @@ def read(lines: Iterable[str], separator: str = "|") -> Iterator[AccountingRecor
 
 
 def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:
-    """Return cells without the empty one of a trailing separator (`sacct -p`), a job name with separators rejoined."""
+    """Return cells without the empty last one of `sacct -p`; a job name that contains separators is rejoined.
+
+    The number of cells can still differ from that of names.
+    """
     if len(cells) == len(names) + 1 and not cells[-1]:
         cells = cells[:-1]
     more = len(cells) - len(names)
@@ -95,7 +100,10 @@ def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:
 
 
 def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], AccountingRecord]:
-    """Return a function that builds a record from the cells of a line."""
+    """Return a function that builds a record from the cells of a line; missing columns count as blank.
+
+    The function raises ValueError for a line without a JobID or with a bad value.
+    """
     columns = {name: number for number, name in enumerate(names)}
     blank = len(names)
 

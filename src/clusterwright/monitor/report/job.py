@@ -29,7 +29,10 @@ MAX_ROWS = 64  # bars of GPUs and of hosts; of more, those with the lowest utili
 
 
 def report(facts: JobFacts, cluster: str, price: Price | None = None, gpu_watts: float = 0.0) -> Report:
-    """Build the report of one job; unknown values are dashes, and `missing` has the reasons."""
+    """Build the report of one job; unknown values are dashes, and `missing` has the reasons.
+
+    `gpu_watts`: rated power of a GPU, which counts if no power was measured; 0: not known.
+    """
     record = facts.record
     hours = record.gpus * facts.run_s / 3600
     title = bilingual("Job {job}, {name}", job=visible(record.id), name=visible(record.name))
@@ -99,7 +102,10 @@ def _overall(facts: JobFacts) -> Iterator[ReportBar]:
 
 
 def _details(facts: JobFacts) -> Iterator[ReportPart]:
-    """Yield a bar for each host and each GPU; of more than MAX_ROWS, those with the lowest utilization."""
+    """Yield a bar for each host and each GPU; of more than MAX_ROWS only those with the lowest utilization.
+
+    Unknown utilization counts as 0.
+    """
     if facts.hosts:
         idlest = sorted(facts.hosts, key=lambda host: _cpu(host, facts) or 0)[:MAX_ROWS]
         yield from _of_hosts(facts.hosts if len(facts.hosts) <= MAX_ROWS else idlest, facts)

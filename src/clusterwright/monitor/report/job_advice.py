@@ -120,7 +120,7 @@ def _memory_creeps(facts: JobFacts) -> Iterator[str]:
 
 
 def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return slope and R squared of the least-squares line."""
+    """Return slope and R squared of the least-squares line; both 0 if all x or all y are equal; needs a point."""
     mean_x = sum(x for x, _ in points) / len(points)
     mean_y = sum(y for _, y in points) / len(points)
     xx = sum((x - mean_x) ** 2 for x, _ in points)
@@ -145,7 +145,10 @@ def _time_limit(facts: JobFacts) -> Iterator[str]:
 
 
 def _resource_request(facts: JobFacts) -> Iterator[str]:
-    """Yield advice on memory or CPUs of which the job requested too little, or much more than it used."""
+    """Yield advice on memory or CPUs of which the job requested too little, or much more than it used.
+
+    A job shorter than LONG_ENOUGH_S gets only the advice on being killed for memory.
+    """
     used, limit = facts.memory
     share, cpu, cpus = ratio(used, limit), facts.cpu, facts.record.cpus
     if facts.record.state == "OUT_OF_MEMORY":

@@ -62,7 +62,10 @@ class JobFacts:
 
     @property
     def run_s(self) -> float:
-        """Seconds for which the run has had hosts, all its jobs together; of a job without a run, `ran_s`."""
+        """Seconds for which hosts were allocated to the run, all its jobs together; of a job without a run, `ran_s`.
+
+        The larger of the run's own figure and Slurm's sum.
+        """
         held_s = finite(((self.run.get("status") or {}).get("ledger") or {}).get("held_s")) or 0.0
         return max(held_s, sum(record.ran_s(self.now) for record in (*self.earlier, self.record)))
 
@@ -81,7 +84,10 @@ class JobFacts:
 
     @property
     def memory(self) -> tuple[float | None, float | None]:
-        """Maximum memory used over all hosts, and the memory allocated, in bytes."""
+        """(memory used, memory allocated) in bytes: sums over the hosts that report it, else from Slurm's accounting.
+
+        Both can be None.
+        """
         reporting = [host for host in self.hosts if host.memory is not None]
         if reporting:
             limits = [host.memory_limit for host in reporting if host.memory_limit]
@@ -102,7 +108,7 @@ class JobFacts:
 
     @property
     def idle(self) -> tuple[GpuUse, ...]:
-        """The job's idle GPUs."""
+        """The job's GPUs with a utilization below IDLE; those without a measurement are not among them."""
         return tuple(gpu for gpu in self.gpus if gpu.utilisation is not None and gpu.utilisation < IDLE)
 
 
@@ -115,7 +121,11 @@ def facts(
     now: float,
     missing: tuple[str, ...] = (),
 ) -> JobFacts | None:
-    """Return facts about the job of the newest record; None without records and run."""
+    """Return facts about the job of the last record that started (else the last); None without records and run.
+
+    The records before it count as earlier jobs. Without records, the run makes up for one. The largest step sets the
+    memory used.
+    """
     job_records = [record for record in records if record.start is not None] or list(records)
     if not job_records and not run:
         return None

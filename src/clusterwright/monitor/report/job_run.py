@@ -33,7 +33,7 @@ _SAVES = (N_("saves"), N_("stall each"), N_("interval"), N_("best interval"))
 
 
 def run_parts(facts: JobFacts) -> Iterator[ReportPart]:
-    """Yield the parts of the report about the job's run; none without a run."""
+    """Yield the parts of the report about the job's run; none without its goodput accounting."""
     accounting = ledger(facts)
     if accounting:
         yield _time(accounting, communication(facts))

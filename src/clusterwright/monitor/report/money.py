@@ -32,7 +32,10 @@ def cost(gpu_hours: float, price: Price) -> str:
 
 
 def energy(joules: float, *, is_metered: bool, has_power: bool = True) -> str:
-    """Return the energy of the GPUs as a text; an upper bound if it was not metered."""
+    """Return a sentence with the energy of the GPUs in kWh; an upper bound if it was not metered.
+
+    Without `has_power`: that it is not known.
+    """
     if not has_power:
         return _("energy: power was not measured, and the rated power of the GPU is not known")
     kwh = human_number(joules / JOULES_PER_KWH)

@@ -95,7 +95,10 @@ def month(
     values: Values,
     missing: tuple[str, ...] = (),
 ) -> Month:
-    """Sum up records and runs of a month; of a requeued job, which has several records, each allocation counts."""
+    """Sum up records and runs of a month, of one team if `span.team` is set.
+
+    Of a requeued job, which has several records, each allocation counts; GPU hours are those within the month.
+    """
     team_records = [record for record in records if not span.team or record.account == span.team]
     figures = Month(span, Sum(), {}, {}, [], missing=missing)
     runs = tuple(runs)
@@ -151,7 +154,10 @@ def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterabl
 def _counted_s(
     gpu_s: Mapping[str, float], records: Sequence[AccountingRecord], now: float
 ) -> dict[str, float]:
-    """Return the GPU seconds of a run's bins, those of jobs scaled to Slurm's: values of any size have a true sum."""
+    """Return the GPU seconds of a run's bins, scaled so that their sum is Slurm's GPU seconds of its jobs.
+
+    `queue` is not scaled, but at most the jobs' waiting time.
+    """
     used_s = {name: min(seconds, MOST_S) for name, seconds in gpu_s.items() if name != "queue"}
     allocated_s = sum(record.gpus * record.ran_s(now) for record in records)
     share = ratio(allocated_s, math.fsum(used_s.values())) or 0.0
@@ -165,7 +171,10 @@ def _counted_s(
 def _add(
     total: Sum, record: AccountingRecord, hours: float, span: Span, *, is_canceled: bool = False
 ) -> None:
-    """Add a job; the supervisor of a canceled run exits with a code that Slurm records as FAILED."""
+    """Add a job to a sum: its waiting time if it started in the time range, its failure if it ended there.
+
+    A job that `is_canceled` does not count as FAILED, as the supervisor of a canceled run exits with such a code.
+    """
     total.jobs += 1
     total.held_h += hours
     waited_s = record.waited_s
@@ -178,7 +187,10 @@ def _add(
 
 
 def _add_metrics(figures: Month, values: Values) -> None:
-    """Add Prometheus's sums of measured, busy and idle GPU time and energy, by account."""
+    """Add Prometheus's sums of measured, busy and idle GPU time and energy, by account; of other teams none.
+
+    Without a team, the energy of the month is that of all GPUs, also of unallocated ones.
+    """
     for name, attribute, unit in (
         ("busy_s", "busy_h", HOUR_S),
         ("idle_s", "idle_h", HOUR_S),

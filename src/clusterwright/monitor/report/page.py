@@ -12,7 +12,7 @@ from clusterwright.monitor.report.report import Report, ReportBar, ReportPart
 
 
 def page(report: Report) -> str:
-    """Render the report as an HTML page; titles are in both languages, and all text is escaped."""
+    """Render the report as an HTML page with titles in both languages; text is escaped, empty parts are left out."""
     sections = [
         Section(bilingual(part.title), _body(part))
         for part in report.parts

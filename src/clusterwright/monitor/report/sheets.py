@@ -16,7 +16,10 @@ _IGNORED = " \"'"  # before a formula
 
 
 def table(report: Report) -> str:
-    """Render the rows of the report's main part as CSV; if it has none, the bars of all parts with their ratios."""
+    """Render the rows of the report's main part as CSV; if it has none, the bars of all parts with their ratios.
+
+    Cells that a spreadsheet would take for a formula are made safe.
+    """
     out = io.StringIO()
     write = csv.writer(
         out, quoting=csv.QUOTE_ALL, lineterminator="\n"

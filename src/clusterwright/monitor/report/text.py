@@ -62,7 +62,7 @@ def _part(part: ReportPart, width: int, columns: int | None) -> Iterator[str]:
 
 
 def _bar(name: str, bar: ReportBar, width: int) -> str:
-    """Format a bar: `CPU utilization  [|||||          10%]`."""
+    """Format a bar: `CPU utilization  [|||||          10%]`; `unknown` in it for a ratio of None."""
     if bar.ratio is None:
         return f"  {name}  [{pad('', width - wide(_('unknown')))}{_('unknown')}]  {bar.detail}".rstrip()
     label = percent(bar.ratio)
@@ -72,7 +72,7 @@ def _bar(name: str, bar: ReportBar, width: int) -> str:
 
 
 def _records(part: ReportPart) -> Iterator[str]:
-    """Yield the rows of a table that is too wide: a line for each cell."""
+    """Yield the rows of a table that is too wide: the first cell, then a line for each other non-empty cell."""
     for row in part.rows:
         yield f"  {row[0]}"
         cells = zip(part.heads[1:], row[1:], strict=True)

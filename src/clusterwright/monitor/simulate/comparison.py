@@ -68,7 +68,7 @@ def _team(name: str, results: Sequence[SimulationResult]) -> Iterator[Row]:
 
 
 def notes(trace: Trace, results: Sequence[SimulationResult]) -> list[str]:
-    """Return notes on skipped lines, moved jobs, unknown teams and settings outside the model."""
+    """Return sentences: numbers of jobs and teams, then what was skipped, moved, unknown or outside the model."""
     teams = len({job.team for job in trace.jobs})
     lines = [_("jobs: {jobs}, teams: {teams}", jobs=len(trace.jobs), teams=teams)]
     if trace.steps or trace.never_ran:

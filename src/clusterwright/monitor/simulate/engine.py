@@ -107,7 +107,10 @@ class _Slurm:
         return self._out
 
     def _next(self, coming: Sequence[tuple[int, TraceJob]]) -> float:
-        """Return the time of the next event: a submission, an end, or a backfill pass after a change."""
+        """Return the time of the next event, not before now: a submission, an end, or a backfill pass after a change.
+
+        `coming` is sorted latest first. There must be such an event.
+        """
         moments = [coming[-1][1].submit] if coming else []
         moments += [self._ends[0][0]] if self._ends else []
         if self._changed and self._waiting:
@@ -136,7 +139,10 @@ class _Slurm:
         return min(most, requested_s if requested_s is not None else queue.default_s)
 
     def _calculate(self) -> None:
-        """Decay and charge the use, and compute all priorities; called every CALC_S."""
+        """Decay and charge the use, and compute all priorities, if CALC_S have passed since the last time.
+
+        No effect with first in, first out.
+        """
         if self._settings.fifo or self._now < self._calculated + CALC_S:
             return
         self._calculated = self._now
@@ -169,7 +175,10 @@ class _Slurm:
         return sum(WEIGHTS[name] * part for name, part in parts.items())
 
     def _main_pass(self) -> None:
-        """Start jobs by priority; the first job that does not fit in its partition stops that partition."""
+        """Start jobs by priority; the first job for which hosts are lacking stops its partition.
+
+        Jobs that a limit holds back are passed over.
+        """
         full: set[str] = set()
         for row in list(self._waiting):
             waiting = row[1]
@@ -184,7 +193,10 @@ class _Slurm:
             self._start(row, on)
 
     def _backfill(self) -> None:
-        """Start jobs that fit now and do not delay a job of higher priority."""
+        """Start jobs that fit now and delay no reservation of a job of higher priority; reserve hosts for others.
+
+        At most `tests` jobs are tried, and MAX_RESERVATIONS made.
+        """
         self._filled, self._changed = self._now, False
         if not self._hosts.free():
             return
@@ -250,7 +262,10 @@ class _Slurm:
 
 
 def _need(job: TraceJob, queue: Queue, settings: SimulationSettings) -> Need:
-    """Return a job's request on this cluster's hosts; a job for larger hosts is spread over more hosts."""
+    """Return a job's request on this cluster's hosts; if these have fewer GPUs each, it is spread over more hosts.
+
+    CPUs per host are reduced to those of the largest host.
+    """
     kinds = tuple(key for key in queue.kinds if settings.kinds[key].gpus or not job.gpus)
     gpus = max((settings.kinds[key].gpus for key in kinds), default=0)
     cpus = max((settings.kinds[key].cpus for key in kinds), default=1)

@@ -39,7 +39,10 @@ class FairTree:
         self._used[(team, user)] += amount
 
     def factors(self) -> dict[UserKey, float]:
-        """Return the fair-share factor of each user in each team."""
+        """Return the fair-share factor of each user in each team: the rank over the number, 1 for the most underserved.
+
+        Ties share a factor.
+        """
         ranked = list(self._below("", ()))
         factors: dict[UserKey, float] = {}
         previous: tuple[tuple[float, ...], float] | None = None
@@ -75,7 +78,7 @@ class FairTree:
 
 
 def _level(shares: int, all_shares: int, used: float, all_used: float) -> float:
-    """Return an account's normalized shares over its normalized use; infinite without use."""
+    """Return an account's normalized shares over its normalized use; infinite without use, 0 without shares."""
     if not shares:
         return 0.0
     return float("inf") if not used or not all_used else (shares / all_shares) / (used / all_used)

@@ -131,7 +131,10 @@ def _moment(days: float, draw: Draw) -> float:
 
 
 def rate(time_s: float) -> float:
-    """Return the submission rate, `time_s` after Monday 0:00, relative to the peak of a working day (14:30)."""
+    """Return the submission rate, `time_s` after Monday 0:00, over that at the peak of a working day (14:30).
+
+    Nights and weekends are lower, but never 0.
+    """
     hour, day = time_s % DAY_S / HOUR_S, int(time_s // DAY_S) % 7
     daytime = (
         max(0.0, math.sin(math.pi * (hour - MORNING) / (EVENING - MORNING)))

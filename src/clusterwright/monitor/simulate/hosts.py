@@ -35,7 +35,7 @@ class SimulatedHost:
     running: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # job: until, gpus, cpus
 
     def takes(self, need: Need) -> bool:
-        """Return whether the request fits into the free resources now."""
+        """Return whether the request fits into the free resources now; an exclusive one needs a host without jobs."""
         if need.is_exclusive:
             return not self.running and self.could(need)
         return self.free_gpus >= need.gpus and self.free_cpus >= need.cpus
@@ -74,7 +74,7 @@ class Hosts:
     def find_hosts(
         self, need: Need, plan: PlacementPlan | None = None, end: float = 0.0
     ) -> list[SimulatedHost] | None:
-        """Return hosts on which the request fits now, best fit first; None if too few.
+        """Return as many hosts as requested on which the request fits now, fewest free GPUs first; None if too few.
 
         Hosts on which the job would delay a reservation of the plan are left out.
         """
@@ -125,7 +125,10 @@ class PlacementPlan:
         return any(begin <= self._now <= last for begin, last in self._begins(host, need, end - self._now))
 
     def reserve(self, need: Need, lasts_s: float, window_s: float) -> float | None:
-        """Reserve hosts from the first time at which enough are free, and return it; None beyond the window."""
+        """Reserve hosts from the first time at which enough are free, and return it.
+
+        None beyond the window or if never.
+        """
         spans = [
             (begin, last, host)
             for host in self._hosts.candidates(need)
@@ -143,7 +146,10 @@ class PlacementPlan:
         return None
 
     def allocate(self, on: Sequence[SimulatedHost], need: Need, begin: float, end: float) -> None:
-        """Subtract a request from the hosts' free resources between two times."""
+        """Subtract a request from the hosts' free resources between two times; an exclusive one takes whole hosts.
+
+        It is not checked whether it fits.
+        """
         for host in on:
             gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
             steps = _split(_split(self._steps(host), begin), end)
@@ -153,7 +159,10 @@ class PlacementPlan:
             ]
 
     def _begins(self, host: SimulatedHost, need: Need, lasts_s: float) -> list[tuple[float, float]]:
-        """Return windows of start times at which the request fits for all of `lasts_s`."""
+        """Return windows (first, last) of start times at which the request fits for all of `lasts_s`.
+
+        The last may be infinite.
+        """
         gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
         windows: list[tuple[float, float]] = []
         begin: float | None = None
@@ -179,7 +188,7 @@ class PlacementPlan:
 
 
 def _split(steps: list[Step], time: float) -> list[Step]:
-    """Return the steps, with one that begins at `time`."""
+    """Return the steps, with one that begins at `time`; unchanged if there is one, or if `time` is before them all."""
     index = bisect_right(steps, (time, 1 << 60, 1 << 60))
     if index == 0 or steps[index - 1][0] == time:
         return steps

@@ -22,7 +22,7 @@ class Limits:
         self._usage: Counter[Key] = Counter()
 
     def rejection_reason(self, job: TraceJob, need: Need, queue: Queue) -> str:
-        """Return why the limits never allow the job to run; empty if they do."""
+        """Return why the limits never allow the job to run, whatever else runs; empty if they can."""
         quality = self._settings.qualities.get(job.qos)
         if quality and quality.max_gpus_per_job is not None and _gpus(need) > quality.max_gpus_per_job:
             return _("more GPUs than QOS {qos} allows one job", qos=job.qos)
@@ -41,7 +41,10 @@ class Limits:
             self._usage[key] += sign * amount
 
     def _rules(self, job: TraceJob, need: Need, queue: Queue) -> Iterator[tuple[Key, int, float]]:
-        """Yield (key, the job's amount, limit) of each limit on a job."""
+        """Yield (key, the job's amount, limit) of each limit on a job: partition, QOS, its teams and their users.
+
+        A QOS limit on GPUs overrides that of the team or user.
+        """
         gpus = _gpus(need)
         if queue.most_billed is not None:
             yield ("head-room", queue.name), self.billed(need), queue.most_billed
@@ -62,7 +65,10 @@ class Limits:
             yield ("user", job.team, job.user), gpus, team_account.max_gpus_per_user
 
     def billed(self, need: Need) -> int:
-        """Return billing units by MAX_TRES: the larger of its GPUs and the GPUs whose share of CPUs it uses."""
+        """Return billing units by MAX_TRES: per host the larger of its GPUs and the GPUs whose share of CPUs it uses.
+
+        Of several kinds of hosts, the dearest counts.
+        """
         most = 0.0
         for key in need.kinds:
             kind = self._settings.kinds[key]

@@ -55,7 +55,10 @@ class SimulationResult:
 
 
 def result(outcome: SimulationOutcome) -> SimulationResult:
-    """Compute utilization, waits and fairness of a replay."""
+    """Compute utilization, waits and fairness of a replay, from the first submission to the last.
+
+    Of GPUs if any job has some, else of CPUs. If all jobs are submitted at once, to the end of the last job.
+    """
     job_runs, settings = outcome.job_runs, outcome.settings
     gpus = any(job_run.gpus for job_run in job_runs)
     begin = min((job_run.job.submit for job_run in job_runs), default=0.0)
@@ -103,7 +106,7 @@ def quantile(values: Sequence[float], part: float) -> float:
 def promised(
     requested: Mapping[str, float], shares: Mapping[str, float], capacity: float
 ) -> dict[str, float]:
-    """Divide a capacity by shares; what a team does not request is divided among the others (max-min fairness)."""
+    """Divide a capacity by shares (default: 1) with max-min fairness: others get what a team does not request."""
     owed, remaining, hungry = (
         dict.fromkeys(requested, 0.0),
         capacity,
@@ -167,7 +170,10 @@ def _teams(
 
 
 def _share(team: str, settings: SimulationSettings) -> float:
-    """Return a team's share of the cluster through all its parents; without settings, one share of the top level."""
+    """Return a team's share, 0 to 1, of the cluster through all its parents.
+
+    An unknown team has one share of the top level.
+    """
     account = settings.accounts.get(team)
     if account is None:
         return 1.0 / max(

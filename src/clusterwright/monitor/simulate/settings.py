@@ -99,12 +99,15 @@ class SimulationSettings:
 
     @property
     def default_queue(self) -> str:
-        """The partition of jobs that request none or an unknown one."""
+        """The partition of jobs that request none or an unknown one: the default partition, else the first."""
         return next((name for name, queue in self.queues.items() if queue.default), next(iter(self.queues)))
 
 
 def of_cluster(cluster: Cluster, name: str) -> SimulationSettings:
-    """Return the settings that `wright apply` would configure on the cluster."""
+    """Return the settings that `wright apply` would configure on the cluster.
+
+    Without accounting: first in, first out, without teams and QOS.
+    """
     kinds = _kinds(cluster)
     queues = {key: _queue(cluster, key, part) for key, part in cluster.partitions.items()}
     if not cluster.accounting.enabled:

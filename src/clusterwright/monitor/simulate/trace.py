@@ -44,7 +44,10 @@ class Trace:
 
 
 def trace(records: Iterable[AccountingRecord | Bad]) -> Trace:
-    """Build a trace, without steps and jobs that never ran."""
+    """Build a trace of jobs by submission time; steps and jobs that never ran are only counted.
+
+    So are bad lines and jobs without a submission time.
+    """
     result = Trace()
     for record in records:
         if isinstance(record, Bad):

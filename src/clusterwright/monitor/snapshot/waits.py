@@ -57,5 +57,5 @@ def waits(reason: str) -> str:
 
 @cache
 def message_of(reason: str) -> str:
-    """Return the English explanation of a reason, as it is in the message catalog."""
+    """Return the English explanation of a pending reason, untranslated; an unknown reason itself."""
     return next((text for pattern, text in _PATTERNS if reason and pattern.match(reason)), reason)

@@ -199,7 +199,7 @@ class Top(App[None]):
         self._list(name).focus()
 
     def action_next(self, by: int) -> None:
-        """Move the focus to the next panel, or with -1 to the previous one."""
+        """Move the focus by that many panels, also backward, and around at the ends; from the first if none has it."""
         now = next((index for index, name in enumerate(PANELS) if self._list(name).has_focus), 0)
         self.action_panel(PANELS[(now + by) % len(PANELS)])
 
@@ -241,7 +241,7 @@ class Top(App[None]):
         box.focus()
 
     def action_plain(self) -> None:
-        """End the search and close its field."""
+        """End the search and close its field; no effect without a search."""
         box = self.query_one("#search", Input)
         if box.display or self.view_state.view.text:
             box.value = ""

@@ -139,7 +139,10 @@ def of_job(job: JobView, options: RenderOptions) -> Cells:
 
 
 def hosts_or_reason(job: JobView, options: RenderOptions) -> Cell:
-    """Return the job's hosts, or the reason why it is pending."""
+    """Return a running job's hosts, else its reason.
+
+    Of a pending job explained, with the expected time until its start.
+    """
     if runs(job):
         return (fold(job.nodes) if job.nodes else "", "dim")
     reason = waits(job.reason or "None") if is_pending(job.state) else job.reason
@@ -148,7 +151,7 @@ def hosts_or_reason(job: JobView, options: RenderOptions) -> Cell:
 
 
 def progress(job: JobView) -> str:
-    """Return a short text about the progress of the job's run."""
+    """Return a text about the progress of the job's run (steps done, loss, tokens/s); empty without run or step."""
     run = job.run
     if run is None or run.step is None:
         return ""
@@ -189,7 +192,10 @@ def of_alert(alert: Alert, options: RenderOptions) -> Cells:
 
 
 def headline(snapshot: Snapshot) -> Cells:
-    """Return the sums of the cluster as cells; the parts of one cell stay on one line."""
+    """Return the sums of the cluster as cells; the parts of one cell stay on one line.
+
+    Mean use is that of allocated GPUs; silenced alerts do not count.
+    """
     nodes, jobs = snapshot.nodes, snapshot.jobs
     used, total = sum(node.gpus_used for node in nodes), sum(node.gpus_total for node in nodes)
     uses = [gpu.utilisation for node in nodes for gpu in node.gpus if gpu.job and gpu.utilisation is not None]

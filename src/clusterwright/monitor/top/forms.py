@@ -25,7 +25,10 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def heat(use: float | None, *, is_allocated: bool, ascii_only: bool = False) -> Cell:
-    """Return one character for a GPU: its utilization; `·` if it is not allocated, `?` if that is unknown."""
+    """Return one character for a GPU: a bar by its utilization (0 to 1); `?` if that is unknown.
+
+    `·` if it is not allocated and idle. An allocated idle GPU is red.
+    """
     if not is_allocated and not (use and use > _WARM[0][0]):
         return (("." if ascii_only else "·"), "dim")
     if use is None:
@@ -89,7 +92,10 @@ def gib(size: float | None) -> str:
 
 
 def curve(values: Sequence[float], width: int, *, ascii_only: bool = False) -> str:
-    """Return values as a row of bars of `width` characters, the lowest value as the smallest bar."""
+    """Return a row of at most `width` bars, the lowest value as the smallest; more values are sampled.
+
+    Empty without values.
+    """
     if not values or width < 1:
         return ""
     places = min(width, len(values))

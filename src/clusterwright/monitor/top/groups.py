@@ -52,7 +52,10 @@ class HostGroup:
 
 
 def mean_use(nodes: Iterable[NodeView]) -> float | None:
-    """Return the mean utilization of the allocated GPUs; of all GPUs if it is unknown which are allocated."""
+    """Return the mean utilization, 0 to 1, of the allocated GPUs; of all GPUs if none is known to be allocated.
+
+    None without a measurement.
+    """
     uses = [
         (gpu.utilisation, bool(gpu.job)) for node in nodes for gpu in node.gpus if gpu.utilisation is not None
     ]

@@ -56,7 +56,7 @@ class Listing(ScrollView, can_focus=True):
         self.cursor = 0
 
     def fill(self, items: Sequence[Any], heads: list[str]) -> None:
-        """Replace the rows; the cursor stays on the same item."""
+        """Replace the rows; the cursor stays on the same item, or at its row if that item is gone."""
         cursor_key, previous_cursor = self._key(self.items[self.cursor]) if self.items else "", self.cursor
         self.items, self._heads = list(items), heads
         keys = (index for index, item in enumerate(self.items) if self._key(item) == cursor_key)
@@ -77,7 +77,7 @@ class Listing(ScrollView, can_focus=True):
         return self.items[self.cursor] if self.items else None
 
     def action_move(self, by: int) -> None:
-        """Move the cursor down by a number of rows."""
+        """Move the cursor down by a number of rows (negative: up), at most to the ends, and scroll to it."""
         if not self.items:
             return
         self.cursor = max(0, min(self.cursor + by, len(self.items) - 1))
@@ -126,7 +126,7 @@ class Listing(ScrollView, can_focus=True):
 
 
 def _strip(cells: Cells, layout: Sequence[tuple[int, Column, int]], width: int, over: Style | None) -> Strip:
-    """Return a line of cells side by side, each padded to its column."""
+    """Return a line of cells side by side, each cut or padded to its column; `over` styles the selected row."""
     segments: list[Segment] = []
     for index, column, wide in layout:
         remaining, parts = wide, []

@@ -28,7 +28,10 @@ def print_screen(snapshot: Snapshot, options: RenderOptions, console: Console, *
 
 
 def lines(snapshot: Snapshot, options: RenderOptions, width: int, rows: int) -> list[Text]:
-    """Return the screen as lines of text."""
+    """Return the screen as lines of text, about `rows` of them.
+
+    Of groups, teams and alerts only the first are listed, of jobs as many as fit, at least 5.
+    """
     rendered = folded(columns.headline(snapshot), width)
     rendered += [Text(columns.missing(item), "magenta") for item in snapshot.missing]
     kinds = groups(snapshot.nodes)
@@ -63,7 +66,7 @@ def _table(
 
 
 def row(cells: Cells, layout: Sequence[tuple[int, Column, int]]) -> Text:
-    """Return cells side by side, each padded to its column; a Chinese character takes two."""
+    """Return cells side by side, each cut or padded to its column; a Chinese character takes two."""
     line = Text(end="")
     for index, column, wide in layout:
         parts = cells[index]
@@ -82,7 +85,7 @@ def row(cells: Cells, layout: Sequence[tuple[int, Column, int]]) -> Text:
 
 
 def folded(groups_of_cells: Cells, width: int) -> list[Text]:
-    """Wrap groups of cells to the width; each group stays on one line."""
+    """Wrap groups of cells to the width; each group stays on one line, also if it is wider."""
     wrapped = [Text()]
     for cells in groups_of_cells:
         length = sum(cell_len(text) for text, _ in cells)

@@ -67,10 +67,10 @@ class ClusterActions:
     clock: Clock
 
     def cancel(self, job: JobView, by: WebUser) -> None:
-        """Cancel a job as `wright cancel` does: the ranks of a run save first.
+        """Cancel a job as `wright cancel` does: the ranks of a run save first; write the action to the journal.
 
         Raises:
-            WrightError: the job is not canceled.
+            WrightError: the job is not canceled, or its id is not one of Slurm's.
         """
         match = _JOB.fullmatch(job.id)
         if match is None:

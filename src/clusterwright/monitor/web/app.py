@@ -97,7 +97,7 @@ class Views:
         return HTMLResponse(page)
 
     async def static(self, request: Request) -> Response:
-        """Return a static file; its URL changes with its content."""
+        """Return a static file; its URL changes with its content, so browsers keep it; 404 for another edition."""
         file = pages.statics().get(request.path_params["name"])
         if file is None or request.path_params["edition"] != pages.edition():
             return _missing()
@@ -125,7 +125,7 @@ class Views:
         )
 
     async def job(self, request: Request) -> Response:
-        """Return one job, with its metrics over time and the actions that the user may take."""
+        """Return one job, with its metrics over time and the actions that the user may take; 404 if there is none."""
         job = self.site.feed.job(request.path_params["id"])
         if job is None:
             return _missing()
@@ -136,7 +136,10 @@ class Views:
         )
 
     async def node(self, request: Request) -> Response:
-        """Return one node, with its jobs and the actions that the user may take."""
+        """Return one node, with its jobs and the actions that the user may take; 404 if there is none.
+
+        `resume` is offered for a drained or down node, else `drain`.
+        """
         feed = self.site.feed
         node = feed.node(request.path_params["name"])
         if node is None:
@@ -147,14 +150,17 @@ class Views:
         return _json(node_page(node) | {"may": offered})
 
     async def history(self, request: Request) -> Response:
-        """Return the history of nodes, GPUs, jobs and alerts: times and means over the `span` of the query."""
+        """Return the history of nodes, GPUs, jobs and alerts: times and means over the query's `span` (default: day).
+
+        404 for an unknown span, or if there is no history.
+        """
         span, history = request.query_params.get("span", "day"), self.site.feed.history
         if span not in SPANS or history is None:
             return _missing()
         return _json(await asyncio.to_thread(history.read, span))
 
     async def cancel(self, request: Request) -> Response:
-        """Cancel a job, if the user may."""
+        """Cancel a job: 404 if there is none, refused if the user may not, else the result of the action."""
         job = self.site.feed.job(request.path_params["id"])
         user, actions = _user(request), self.site.actions
         if job is None:
@@ -164,7 +170,7 @@ class Views:
         return await self._run_action(request, user, partial(actions.cancel, job, user))
 
     async def drain(self, request: Request) -> Response:
-        """Drain a node, if the user may."""
+        """Drain a node, if the user may: 404 if there is none; 422 without a valid `reason` in the body."""
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.actions
         if node is None:
@@ -177,7 +183,7 @@ class Views:
         return await self._run_action(request, user, partial(actions.drain, node, reason, user))
 
     async def resume(self, request: Request) -> Response:
-        """Resume a node, if the user may."""
+        """Resume a node: 404 if there is none, refused if the user may not, else the result of the action."""
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.actions
         if node is None:
@@ -187,7 +193,10 @@ class Views:
         return await self._run_action(request, user, partial(actions.resume, node, user))
 
     async def _run_action(self, request: Request, user: WebUser, work: Callable[[], None]) -> Response:
-        """Run an action in a thread, with errors in the request's language; afterwards take a new snapshot soon."""
+        """Run an action in a thread and return its result; afterwards take a new snapshot soon.
+
+        429 if no thread is free, 502 with the error in the request's language if the action fails.
+        """
         try:
             with in_language(preferences(request.cookies, request.headers)[0]):
                 await self._threads.run(user, work)

@@ -66,7 +66,10 @@ def _round(value: float | None, times: float = 1) -> int | None:
 
 
 def sums(snapshot: Snapshot) -> dict[str, Json]:
-    """Return the cluster's sums for the top of the page."""
+    """Return the cluster's sums for the top of the page; `use` is the mean of all GPUs measured, None without any.
+
+    Silenced alerts do not count.
+    """
     kinds: dict[str, int] = {}
     for node in snapshot.nodes:
         kinds[kind(node)] = kinds.get(kind(node), 0) + 1
@@ -175,7 +178,10 @@ def missing_row(line: str) -> dict[str, Json]:
 
 
 def difference(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the change from one document to the next: parts that differ, and of the nodes the rows that differ."""
+    """Return the change from one document to the next: parts that differ, and of the nodes the rows that differ.
+
+    If the nodes or their order differ: all rows, and `all` is true.
+    """
     parts = {key: value for key, value in new.items() if key != "nodes" and old.get(key) != value}
     old_rows, new_rows = _by_name(old), _by_name(new)
     changed = [row for name, row in new_rows.items() if old_rows.get(name) != row]

@@ -31,7 +31,7 @@ class Waiting:
         self._places: Counter[tuple[str, str]] = Counter()
 
     def enter(self, name: str, address: str) -> bool:
-        """Count a waiting sign-in; return False at the limit of all, of the address or of the account there."""
+        """Count a waiting sign-in and return True; False, uncounted, at the limit of all, address, or account there."""
         of_address = sum(count for (_, other), count in self._places.items() if other == address)
         if (
             self._places.total() >= _MOST_WAITING

@@ -135,7 +135,10 @@ class Feed:
         return sums if isinstance(sums, dict) else {}
 
     def list(self, query: JobQuery) -> bytes:
-        """Return a page of jobs as JSON; encoded once for equal queries of one snapshot."""
+        """Return a page of jobs as JSON, with the version of the document.
+
+        Encoded once for equal queries of one snapshot.
+        """
         if query not in self._lists:
             if len(self._lists) >= _LISTS_MOST:
                 self._lists.clear()

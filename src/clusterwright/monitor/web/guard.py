@@ -66,9 +66,10 @@ class Guard:
         return "__Host-wright" if self.tls else "wright"
 
     def identify(self, request: Request) -> Identity:
-        """The identity by the session cookie; for the data of the page, also by the token that only the page knows.
+        """The identity by the session cookie, empty without a session.
 
-        Browsers send the cookie to every port of the host, so another server there may have it.
+        For data of the page, also its token is required. Browsers send the cookie to every port of the host, so another
+        server there may have it.
         """
         session_user = self.sessions.find(request.cookies.get(self.cookie, ""))
         if session_user is None:
@@ -82,14 +83,20 @@ class Guard:
         return self.open_to_all or identity.user is not None
 
     def host_is_ours(self, headers: Headers) -> bool:
-        """Return whether the Host header is allowed: on loopback only its names, against DNS rebinding."""
+        """Return whether the Host header is allowed: without TLS only names of loopback, against DNS rebinding.
+
+        With TLS any, as the certificate names the host.
+        """
         if self.tls:
             return True  # the certificate names the host
         name = _hostname(headers.get("host", ""))
         return name in self._names or _is_loopback(name)
 
     def refusal(self, request: Request) -> Response | None:
-        """Return the response that refuses a request; None for a request that may pass."""
+        """Return the response that refuses a request; None for one that may pass.
+
+        Store the identity in `request.state.who`.
+        """
         if not self.host_is_ours(request.headers):
             return _no(421, "host")
         try:
@@ -108,7 +115,10 @@ class Guard:
         return None
 
     def _of_change(self, request: Request, identity: Identity) -> Response | None:
-        """Return the response that refuses a change: too long, of another origin, or without the session's token."""
+        """Return the response that refuses a change: too long, of another origin or without the session's token.
+
+        Or None. The sign-in form has its own token. A change without Content-Length is too long.
+        """
         length = ascii_int(request.headers.get("content-length", ""))
         if length is None or length > LONGEST_BODY:
             return _no(413, "too-long")
@@ -130,7 +140,10 @@ class Guarded:
         self.app, self.guard = app, guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request to the application, or refuse it."""
+        """Pass the request to the application, or refuse it; add the security headers.
+
+        Read a change's body within BODY_S.
+        """
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -173,7 +186,7 @@ def _no(code: int, reason: str) -> Response:
 
 
 def _has_token(request: Request, session: Session) -> bool:
-    """Whether the request has the session's token: in the header, or as a parameter (event streams send no header)."""
+    """Whether the request has the session's token: in the header, or, if it changes nothing, as a parameter."""
     token = request.headers.get(TOKEN, "")
     if not token and request.method in _SAFE:
         token = request.query_params.get("token", "")
@@ -189,7 +202,7 @@ def _same_origin(request: Request) -> bool:
 
 
 def _hostname(host: str) -> str:
-    """Return the name in a Host header; empty for a malformed one."""
+    """Return the name in a Host header, without port and brackets; empty for a malformed one."""
     if host.count(":") >= 2 and not host.startswith("["):
         return host
     try:

@@ -92,7 +92,10 @@ class History:
                 self.trouble = f"{self._path.name}: {error}"
 
     def read(self, span: str) -> dict[str, list[float | None]]:
-        """Return times and mean sums over a span, a key of SPANS."""
+        """Return times and mean sums over a span, a key of SPANS, up to now.
+
+        If the file cannot be read, the lists are empty and `trouble` has the error.
+        """
         (step, seconds), now = SPANS[span], int(self._clock.now())
         wide = -(-seconds // (MOST * step)) * step
         with self._lock:
@@ -111,7 +114,10 @@ class History:
 
 
 def figures(snapshot: Snapshot) -> dict[str, float | None]:
-    """Return the sums of one snapshot by the history's columns."""
+    """Return the sums of one snapshot by the history's columns; `up`: nodes neither down nor drained.
+
+    None if unknown.
+    """
     have = sums(snapshot)
     kinds = have["kinds"]
     out = sum(kinds.get(name, 0) for name in ("down", "drained")) if isinstance(kinds, dict) else 0

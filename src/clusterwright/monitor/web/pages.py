@@ -31,7 +31,7 @@ def script(lang: Lang) -> str:
 
 
 def preferred_language(cookie: str, accepted: str) -> Lang:
-    """Return the language of the cookie, else the first supported one of `Accept-Language`."""
+    """Return the language of the cookie if supported, else of `Accept-Language` the first supported, or English."""
     tags = (tag.split(";")[0].strip().lower()[:2] for tag in accepted.split(","))
     chosen = cookie if cookie in LANGUAGES else next((tag for tag in tags if tag in LANGUAGES), "en")
     return "zh" if chosen == "zh" else "en"
@@ -63,7 +63,10 @@ class Static:
 
 @cache
 def statics() -> Mapping[str, Static]:
-    """Return static files by name: all of the folder, and the texts of each language as a module."""
+    """Return static files by name: those of the folder with a known type, and the texts of each language as a module.
+
+    They are read once.
+    """
     folder = files("clusterwright.monitor.web").joinpath("static")
     contents = {
         entry.name: entry.read_bytes() for entry in folder.iterdir() if not entry.name.endswith(".html")
@@ -123,7 +126,7 @@ def _modules(lang: Lang) -> list[str]:
 
 
 def _sum(name: str, sums: Mapping[str, Json]) -> str:
-    """Format a sum as the page's script does."""
+    """Format a sum as the page's script does: `used / total` for GPUs, percent or a dash for use, else a number."""
     value = sums.get(name)
     if name == "gpus":
         return f"{sums.get('gpus_used', 0)} / {value or 0}"

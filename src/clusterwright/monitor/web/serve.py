@@ -37,7 +37,7 @@ class Listener:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the address."""
+        """Whether only this machine can reach the address: `localhost` or a loopback address; False for other names."""
         if self.host == "localhost":
             return True
         try:
@@ -52,10 +52,11 @@ class Listener:
 
 
 def checked(listener: Listener, *, users: bool) -> Listener:
-    """Return the listener if it is safe to serve on.
+    """Return the listener if it is safe to serve on; `users`: whether there is any user to sign in.
 
     Raises:
-        WrightError: it would serve unencrypted or without users to other machines, or the certificate is not usable.
+        WrightError: it would serve unencrypted or without users to other machines, the port is out of range, or the
+            certificate is not usable.
     """
     if not 0 <= listener.port <= 65535:
         raise _refused(
@@ -111,7 +112,7 @@ def _refused(code: str, message: str, fix: str) -> WrightError:
 
 
 def bound(listener: Listener) -> socket.socket:
-    """Open the listening socket; port 0 is any free port.
+    """Open the listening socket on the first address of the name; port 0 is any free port.
 
     Raises:
         WrightError: the address is not of this machine, or the port is in use.

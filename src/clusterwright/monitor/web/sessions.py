@@ -42,7 +42,10 @@ class Sessions:
         self._by_key: dict[bytes, Session] = {}
 
     def begin(self, user: WebUser) -> tuple[str, Session]:
-        """Begin a session and return its cookie and the session."""
+        """Begin a session and return its cookie and the session; at the limit, the longest unused one ends.
+
+        The limit is that of the account, else of all.
+        """
         cookie, now = secrets.token_urlsafe(32), self._clock.monotonic()
         account_keys = [key for key, session in self._by_key.items() if session.name == user.name]
         if len(account_keys) >= MAX_PER_ACCOUNT or len(self._by_key) >= MOST:
@@ -53,7 +56,10 @@ class Sessions:
         return cookie, session
 
     def find(self, cookie: str) -> tuple[Session, WebUser] | None:
-        """Return the session of a cookie and its user, as the file of users has them now; None if it has ended."""
+        """Return the session of a cookie and its user, as the file of users has them now, and note the use.
+
+        None if it ended. It ends when unused for IDLE_S, after LONGEST_S, and with a new password or without the user.
+        """
         session = self._by_key.get(_key(cookie)) if cookie else None
         if session is None:
             return None
@@ -124,7 +130,11 @@ class PasswordChecker:
         return f"{number}.{_proof(user, number)}"
 
     def opens(self, name: str, password: str, address: str) -> WebUser | None:
-        """Return the user if the password is right; else count a wrong one and return None, as late for any name."""
+        """Check a password: return the user if it is right, else count an attempt for name and address and return None.
+
+        It does not enforce waits (see `wait_s`); an unknown name takes as long as a known one. A right password clears
+        the account's attempts.
+        """
         user = self._users.all().get(name)
         is_correct = (user or DUMMY_USER).check_password(password)
         key = (name[:_LONGEST_NAME], network(address))
@@ -157,7 +167,10 @@ class PasswordChecker:
 
 
 def network(address: str) -> str:
-    """Return the unit in which addresses are counted: an IPv4 address, or the /64 of an IPv6 address."""
+    """Return the unit in which addresses are counted: an IPv4 address, or the /64 of an IPv6 address.
+
+    Other text unchanged.
+    """
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -27,7 +27,10 @@ class EventStream:
         self._feed, self._guard = feed, guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the viewer disconnects, is too slow, or may no longer view."""
+        """Send events until the viewer disconnects, is too slow, or may no longer view.
+
+        503 if there are too many viewers.
+        """
         request = Request(scope)
         user = self._guard.identify(request).user
         viewer = self._feed.join(_last_version(request), user.name if user else "")
@@ -78,6 +81,9 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 def _last_version(request: Request) -> int | None:
-    """Return the version that the viewer has; a browser that reconnects sends it."""
+    """Return the version that the viewer has, from `Last-Event-ID` or the parameter `since`.
+
+    None without a valid one.
+    """
     text = request.headers.get("last-event-id") or request.query_params.get("since") or ""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

@@ -20,7 +20,10 @@ class Trail:
         self._every, self._count = 1, 0
 
     def add(self, time: float, figures: Iterable[float | None]) -> None:
-        """Add a point, unless the current resolution skips it."""
+        """Add a point, unless the current resolution skips it.
+
+        At the limit, drop every second point and halve the resolution.
+        """
         if self._count % self._every == 0:
             self.rows.extend([time, *(_NOTHING if value is None else value for value in figures)])
         self._count += 1
@@ -53,7 +56,10 @@ class Trails:
         self._by_job: dict[str, Trail] = {}
 
     def add(self, time: float, jobs: Iterable[JobView]) -> None:
-        """Add a point for each job of a snapshot."""
+        """Add a point for each started job of a snapshot with a run or a utilization.
+
+        Forget jobs that are not in it.
+        """
         now: dict[str, Trail] = {}
         for job in jobs:
             if job.started is None or (job.run is None and job.utilisation is None):

@@ -48,7 +48,7 @@ def _hash(password: str, salt: bytes) -> bytes:
 
 
 def create_user(name: str, role: str, password: str) -> WebUser:
-    """Create a user with a new salt.
+    """Return a user with a hashed password and a new salt; it is not saved.
 
     Raises:
         WrightError: the name, the role or the password is not allowed.
@@ -87,7 +87,7 @@ class Users:
         self._users: dict[str, WebUser] = {}
 
     def all(self) -> dict[str, WebUser]:
-        """Return all users by name; none without the file.
+        """Return all users by name, read again if the file changed; none without the file.
 
         Raises:
             WrightError: others can read the file, or it is damaged.
