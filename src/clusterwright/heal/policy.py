@@ -28,7 +28,7 @@ class Policy:
     hosts: frozenset[str] = frozenset()
 
     def may(self, action: str) -> bool:
-        """Return True if the cluster file allows the action, with or without approval."""
+        """Return True if the cluster file allows the action, with or without approval, or the action is `notify`."""
         needed = WITH.get(action, action)
         return action in ALWAYS or (self.mode in ("approve", "act") and needed in self.allow)
 

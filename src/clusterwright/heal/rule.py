@@ -59,7 +59,7 @@ def _begins(code: str, prefix: str) -> bool:
 
 
 def rule_for(finding: FaultFinding, rules: Iterable[Rule]) -> Rule | None:
-    """Return the rule that matches the finding most specifically; None if no rule matches."""
+    """Return the rule that matches the finding most specifically, the first of equals; None if no rule matches."""
     best = max(rules, key=lambda rule: rule.specificity(finding), default=None)
     return best if best is not None and best.specificity(finding) else None
 
@@ -71,7 +71,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def parse(name: str, table: Mapping[str, Any]) -> Rule:
-    """Build a rule from its table.
+    """Build a rule from its table; `final` is False and `polls` 2 if not set.
 
     Raises:
         ValueError: a key, source or action is unknown; the message names the rule.

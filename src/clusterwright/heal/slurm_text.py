@@ -68,7 +68,10 @@ def _expanded(hostlist: str) -> tuple[str, ...]:
 
 
 def findings_of(nodes: Iterable[HostStatus]) -> Iterator[FaultFinding]:
-    """Yield the faults that Slurm and the health checks of hosts report."""
+    """Yield the faults that Slurm's and health checks' drain reasons report, and `not-heard` of unresponsive nodes.
+
+    Nodes that somebody else drained have none.
+    """
     for node in nodes:
         faults = parse_drain_reason(node.signed).faults
         if node.holder == "health":

@@ -15,7 +15,10 @@ FREE = frozenset({"free", "slurm", "hooks"})  # holders of a drain whose reason 
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the node's current reason; None if somebody else, or a command, drained the node meanwhile."""
+    """Return the node's current reason.
+
+    None if somebody else, or a command, drained the node, or Slurm does not respond.
+    """
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder in FREE else None
 
@@ -39,7 +42,7 @@ def is_ours(node: HostStatus, order: ActionOrder) -> bool:
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Resume the node if it is still drained by this action."""
+    """Resume the node if it is still drained by this action; return the error, or an empty text."""
     node = executor.node(order.intent.host)
     if node is None:
         return _("Slurm does not respond")

@@ -16,7 +16,10 @@ UNDO = "scontrol update jobid=JOB excnodelist=OTHERS"
 
 
 def _excluded(job: Record | None) -> set[str] | None:
-    """Return the hosts that a job excludes; None if its list, which its user writes, is invalid or too long."""
+    """Return the hosts that a job excludes; None if its list, which its user writes, is invalid or too long.
+
+    Empty without a job or a list.
+    """
     text = job["ExcNodeList"] if job else ""
     hosts = set(expand_valid(text))
     return hosts if hosts or not text else None
@@ -47,7 +50,7 @@ def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) 
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Remove the host from the excluded hosts of the job."""
+    """Remove the host from the excluded hosts of the job, if it is among them; return the error, or an empty text."""
     excluded = _excluded(executor.job(order.intent.job)) or set()
     if order.intent.host not in excluded:
         return ""

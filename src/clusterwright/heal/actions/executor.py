@@ -37,7 +37,10 @@ class ActionOrder:
         return f"{HEAL} #{self.id} "
 
     def reason(self) -> str:
-        """Return the drain reason for Slurm: heal, the id in the journal, the rule and the evidence."""
+        """Return the drain reason for Slurm: heal, the id in the journal, the rule and the evidence, cut to fit.
+
+        Characters that a shell or Slurm could interpret become blanks.
+        """
         safe_text = "".join(
             sign if sign.isprintable() and sign not in "'\"\\`$" else " " for sign in self.intent.reason
         )
@@ -67,7 +70,10 @@ class Executor:
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def node(self, host: str) -> HostStatus | None:
-        """Return the node as Slurm reports it now; None if Slurm does not respond or its record is damaged."""
+        """Return the node as Slurm reports it now, without its jobs.
+
+        None if Slurm does not respond or lacks a sound record.
+        """
         result = self.query(self.cluster.control.name, client.line(client.show_nodes([host])))
         return nodes_of(result.out, {}).get(host) if result.ok else None
 
@@ -76,7 +82,10 @@ class Executor:
         return show_job(self.remote, self.cluster.control.name, job)
 
     def is_empty(self, host: str) -> bool:
-        """Return True if no job, not even a completing one, is on the host, and none can start."""
+        """Return True if no job, not even a completing one, is on the host, and none can start.
+
+        False if that is unknown.
+        """
         node = self.node(host)
         result = self.query(self.cluster.control.name, client.line(client.jobs_on([host])))
         return bool(node and node.out and result.ok and not result.out.strip())

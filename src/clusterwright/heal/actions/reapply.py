@@ -19,7 +19,10 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> str:
-    """Apply the cluster file with the cluster's secrets, which must be on this machine: new ones lock the host out."""
+    """Apply the cluster file to the host and leave a marker on it; return the error, or an empty text.
+
+    Refused without the cluster's secrets on this machine, as new ones lock the host out.
+    """
     if not (state_folder(executor.cluster.name) / "munge.key").exists():
         return _("the cluster's secrets are not on this machine; run wright apply where they are stored")
     host = order.intent.host

@@ -19,7 +19,7 @@ _BOOTING = frozenset({"stopping", "initializing", "starting"})  # systemctl(1), 
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the host's boot id; None if the host has jobs.
+    """Return the host's boot id, empty if it does not respond but has power control; None if the host has jobs.
 
     Raises:
         WrightError: the host does not respond and has no power control.
@@ -38,7 +38,10 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Reboot the host unless its boot id changed already."""
+    """Reboot the host unless its boot id changed already; by power control if it does not respond.
+
+    Return the error, or an empty text.
+    """
     if not prior["boot"]:
         return _by_switch(order, executor)
     script = f'[ "$(cat {BOOT_ID})" = {shlex.quote(prior["boot"])} ] || exit 0\n{BY_SYSTEMD}'
@@ -52,7 +55,10 @@ def _by_switch(order: ActionOrder, executor: Executor) -> str:
 
 
 def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the host has started with another boot id; power up a host that Slurm powered down."""
+    """Return whether the host has another boot id; None while it does not respond or still starts.
+
+    Also power up a host that Slurm powered down while heal drained it.
+    """
     result = executor.query(order.intent.host, f"cat {BOOT_ID}; systemctl is-system-running")
     boot, _, state = result.out.strip().partition("\n")
     if boot:

@@ -32,7 +32,7 @@ def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) 
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Drain the host as a spare again, if nothing else drained it."""
+    """Drain the host as a spare again, if nothing else drained it; return the error, or an empty text."""
     node = executor.node(order.intent.spare)
     if node is None or node.holder != "free":
         return (

@@ -16,7 +16,7 @@ UNDO = ""
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the job's number of restarts; None if it no longer runs or must not be requeued."""
+    """Return the job's number of restarts and its excluded hosts; None if it no longer runs or must not be requeued."""
     job = executor.job(order.intent.job)
     if not job or job_state_of(job) != "RUNNING" or job["Requeue"] != "1":
         return None

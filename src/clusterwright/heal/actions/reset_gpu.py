@@ -30,7 +30,7 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> str:
-    """Reset the GPU of the finding, or all GPUs of the host."""
+    """Reset the GPU of the finding, or all GPUs of the host if it names none; return the error, or an empty text."""
     number = order.intent.unit.removeprefix("gpu").strip()
     which = f" -i {number}" if number.isdigit() else ""
     log = log_repair(_ADDRESSES.format(which=which))
@@ -39,7 +39,10 @@ def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the exit code in the action's marker file is 0."""
+    """Return whether the exit code in the action's marker file is 0, False without the file.
+
+    None while the host does not respond, or with another exit code.
+    """
     result = executor.query(order.intent.host, _STATUS_SCRIPT.format(mark=f"{RUN_FOLDER}/{order.id}"))
     status = result.out.strip()
     return {"none": False, "0": True}.get(status) if result.ok else None

@@ -27,13 +27,13 @@ def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) ->
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the node is no longer drained by heal."""
+    """Return whether the node is no longer drained by heal; None if Slurm does not respond."""
     node = executor.node(order.intent.host)
     return None if node is None else node.holder != "heal"
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Drain the node again, with heal's reason."""
+    """Drain the node again, with heal's reason; return the error, or an empty text."""
     prior = drain.prepare(order, executor)
     return (
         _("another user or program drained the host")

@@ -26,7 +26,10 @@ class DisruptionBudget:
 
     @classmethod
     def from_nodes(cls, nodes: Iterable[HostStatus], percent: int) -> DisruptionBudget:
-        """Build the budget from Slurm's nodes and the maximum percentage out of service."""
+        """Build the budget from Slurm's nodes and the maximum percentage of a partition out of service.
+
+        Spares do not count.
+        """
         members: dict[str, set[str]] = {}
         taking = [node for node in nodes if node.holder != "spare"]
         for node in taking:
@@ -100,7 +103,7 @@ class _Context:
     closed: list[Incident] = field(default_factory=list)
 
     def notify(self, incident: Incident, topic: str, text: str) -> Incident:
-        """Add a notification unless its topic was sent before."""
+        """Add a notification and return the incident with its topic; unchanged if that topic was sent before."""
         if topic in incident.notified_topics:
             return incident
         notified_incident = replace(incident, notified_topics=incident.notified_topics | {topic})
@@ -109,7 +112,10 @@ class _Context:
 
 
 def decide(observation: Observation, past: Past, policy: Policy, rules: Iterable[Rule]) -> Decision:
-    """Decide for every host with an incident; while slurmctld does not respond, compute hosts stay as they are."""
+    """Decide for every host with an incident, and for hosts that heal left drained; pure.
+
+    A new incident needs enough evidence. While slurmctld does not respond, compute hosts stay as they are.
+    """
     rules_by_name = {rule.name: rule for rule in rules}
     active_faults = faults(observation, rules_by_name.values())
     current_witnesses = witnesses(
@@ -171,7 +177,10 @@ def _of_host(context: _Context, host: str, incidents: list[Incident]) -> None:
 
 
 def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]:
-    """Notify of the incidents of a host that is no Slurm node, such as the control host; return those still open."""
+    """Notify once of each present fault of a host that is no Slurm node, such as the control host; close resolved ones.
+
+    Return those still open.
+    """
     open_incidents = []
     for incident in incidents:
         if _is_resolved(context, incident):
@@ -185,7 +194,10 @@ def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]
 
 
 def _end_repair(context: _Context, incidents: list[Incident], node: HostStatus | None) -> None:
-    """Close the incidents of a node that someone else drained or removed, and notify once."""
+    """Close the incidents of a node that someone else drained or removed.
+
+    Notify once of those that heal had acted on.
+    """
     for incident in incidents:
         ours = any(record.incident == incident.id for record in context.past.actions) and incident.id
         if ours:
@@ -215,7 +227,10 @@ def _has_open_action(context: _Context, host: str) -> bool:
 
 
 def _continue_repair(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
-    """Count healthy polls of a host; resume it when all its incidents are resolved, else choose one action."""
+    """Count healthy polls of a host; resume it when all its incidents are resolved long enough, else choose one action.
+
+    No action follows a handoff to an operator.
+    """
     counted = [
         replace(incident, healthy_polls=incident.healthy_polls + 1 if _is_resolved(context, incident) else 0)
         for incident in incidents
@@ -245,7 +260,10 @@ def _cured(context: _Context, node: HostStatus, incidents: list[Incident]) -> No
 def _return(
     context: _Context, node: HostStatus, primary: Incident, remaining: Iterable[Incident] = ()
 ) -> tuple[Incident, ...]:
-    """Resume the node unless it was resumed too often; return the incidents that stay open."""
+    """Resume the node unless it was resumed too often, which notifies, or too recently.
+
+    Return incidents that stay open.
+    """
     intent = Intent(node.name, primary.rule, "return", _("all checks of the heal rule pass"))
     limit = rate_limit(intent, context.observation, context.past, context.policy)
     if isinstance(limit, Handoff):
@@ -261,7 +279,10 @@ def _return(
 
 
 def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) -> dict[str, Incident]:
-    """Choose the cheapest next step for all faults of the host; return the incidents with new notifications."""
+    """Choose the cheapest next step for all faults of the host; return the incidents with new notifications, by rule.
+
+    If any fault needs an operator, nothing is done. A drain counts against the budget.
+    """
     changed: dict[str, Incident] = {}
     over = False
     chosen: list[tuple[int, Incident, Intent]] = []
@@ -304,7 +325,10 @@ def _settles(context: _Context, host: str) -> bool:
 
 
 def _blocked(context: _Context, intent: Intent) -> str:
-    """Return why a disruptive action must wait; empty if it may run."""
+    """Return why an action must wait: many hosts have the fault at once, or a drain exceeds the budget.
+
+    Empty if it may run.
+    """
     sick = {host for host, rule in context.active_faults if rule == intent.rule}
     if intent.action in _SPREADS and context.budget.is_common(frozenset(sick)):
         return _(

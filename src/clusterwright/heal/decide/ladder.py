@@ -76,7 +76,7 @@ def _is_same_action(record: ActionRecord, intent: Intent) -> bool:
 
 
 def rate_limit(intent: Intent, observation: Observation, past: Past, policy: Policy) -> Next | None:
-    """Return a wait or a handoff if the action ran too recently or too often, else None.
+    """Return a handoff if the action ran too often in the window, a wait if too recently, else None; None for jobs.
 
     The pause doubles with each attempt. Attempts of all rules count, so that another name of the fault resets nothing.
     """
@@ -141,7 +141,10 @@ def _drain(rung: _Rung) -> Iterator[Intent]:
 
 
 def _service(rung: _Rung) -> Iterator[Intent]:
-    """Yield the intent to restart the rule's unit, or the unit in the finding's code: `services:munge.service`."""
+    """Yield the intent to restart the step's unit, or that in the finding's code (`services:munge.service`).
+
+    Else nothing.
+    """
     unit_name = rung.fault.findings[0].code.partition(":")[2]
     if unit := rung.step.unit or (unit_name if unit_name.endswith(".service") else ""):
         yield replace(rung.intent, unit=unit)
@@ -154,7 +157,10 @@ def _reset(rung: _Rung) -> Iterator[Intent]:
 
 
 def _requeue(rung: _Rung) -> Iterator[Intent]:
-    """Yield an intent for each job that Slurm may requeue; supervised trainings continue without the host instead."""
+    """Yield an intent for each running job on the host that Slurm may requeue.
+
+    Supervised trainings continue without the host instead.
+    """
     for name in rung.fault.node.jobs:
         job = rung.observation.jobs.get(name)
         if job and job.can_requeue and job.state == "RUNNING":
@@ -162,7 +168,10 @@ def _requeue(rung: _Rung) -> Iterator[Intent]:
 
 
 def _exclude(rung: _Rung) -> Iterator[Intent]:
-    """Yield an intent for each pending job that failed on the host."""
+    """Yield an intent for each pending job that failed on the host and does not exclude it.
+
+    Nothing on a drained host.
+    """
     node = rung.fault.node
     for name in dict.fromkeys(finding.job for finding in rung.fault.findings if finding.job):
         job = rung.observation.jobs.get(name)
@@ -171,7 +180,10 @@ def _exclude(rung: _Rung) -> Iterator[Intent]:
 
 
 def _replace(rung: _Rung) -> Iterator[Intent]:
-    """Yield the intent to resume a spare of the host's partition that passed its checks in this poll."""
+    """Yield the intent to resume the first spare that can replace the host and passed its checks in this poll.
+
+    Else nothing. Spares with findings, or that this incident used before, are left out.
+    """
     bad = {finding.host for finding in rung.observation.findings}
     bad |= {
         record.intent.spare

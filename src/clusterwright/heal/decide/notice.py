@@ -37,7 +37,10 @@ def _grouped(all_findings: Iterable[FaultFinding], rules: Iterable[Rule]) -> Fau
 def witnesses(
     observation: Observation, past: Past, active_faults: Faults, active_claims: Faults, window_s: float
 ) -> tuple[Witness, ...]:
-    """Return all evidence of faults: states while they last, and claims, one per user, within the policy's window."""
+    """Return all evidence of faults: states while they last, with the number of polls, and claims of users' jobs.
+
+    Claims, one per user, and checks that have not run again count within `window_s`.
+    """
     previous = {
         (witness.host, witness.rule, witness.source, witness.key): witness for witness in past.witnesses
     }
@@ -60,7 +63,7 @@ def witnesses(
 
 
 def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bool:
-    """Return True if evidence of an earlier poll still holds: a claim, or a check that has not run again since."""
+    """Return whether evidence of an earlier poll still holds within `window_s`: a claim, or a check not run since."""
     if witness.key:
         return observation.now.seconds_since(witness.time) < window_s
     return (
@@ -73,7 +76,10 @@ def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bo
 def believed(
     active_faults: Faults, current_witnesses: Iterable[Witness], rules: Mapping[str, Rule]
 ) -> tuple[tuple[str, str], ...]:
-    """Return (host, rule) of the current faults that have enough evidence or are final."""
+    """Return (host, rule) of the current faults with evidence in as many polls as the rule requires, or a final rule.
+
+    Sources add up; claims do not count.
+    """
     polls: dict[tuple[str, str], int] = {}
     for witness in current_witnesses:
         if witness.key:  # a claim

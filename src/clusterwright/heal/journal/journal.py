@@ -163,9 +163,10 @@ class Journal:
         return witnesses
 
     def record_poll(self, decision: Decision, jobs: Iterable[str], wall: float) -> dict[tuple[str, str], int]:
-        """Record a poll in one transaction; return the ids of open incidents by host and rule.
+        """Record a poll in one transaction: incidents, witnesses and unsent notifications; close resolved incidents.
 
-        `jobs` are the failed jobs that were diagnosed; they are not diagnosed again.
+        Return the ids of open incidents by host and rule. `jobs` are the failed jobs that were diagnosed; they are not
+        diagnosed again. `wall`: epoch seconds.
         """
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -252,7 +253,10 @@ class Journal:
     def set_state(
         self, action_id: int, state: State, moment: Moment, *, wall: float, error: str = ""
     ) -> None:
-        """Set the state of an action in the journal."""
+        """Set the state and error of an action in the journal.
+
+        `moment` and `wall` are stored as its end if the state is final.
+        """
         end = (moment.boot, moment.s, wall) if state in _ENDED else (None, None, None)
         with self._db:
             self._db.execute(
@@ -267,7 +271,7 @@ class Journal:
         return self._entries(f"WHERE state IN ({', '.join('?' * len(states))})", states)
 
     def entry(self, action_id: int) -> Entry | None:
-        """Return the action with this id."""
+        """Return the action with this id; None if there is none."""
         return next(iter(self._entries("WHERE id = ?", (action_id,))), None)
 
     def _entries(self, condition: str, values: tuple[object, ...]) -> tuple[Entry, ...]:

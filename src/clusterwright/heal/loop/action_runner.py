@@ -32,7 +32,10 @@ class ActionRunner:
     orphan_s: float = ORPHAN_S
 
     def handle(self, incident: int, intent: Intent, past: Past) -> None:
-        """Propose the intent once if it is not allowed or needs approval; else run it."""
+        """Run the intent if it is approved, or allowed without approval; else propose it once.
+
+        A proposal is written to the journal, and not again while one waits.
+        """
         waiting = next((record for record in past.actions if _waits(record, intent)), None)
         if waiting and waiting.state == "approved":
             self._do(waiting.id, incident, intent)
@@ -43,7 +46,10 @@ class ActionRunner:
             self.log(f"#{id_} proposed: {line(intent)}")
 
     def _do(self, action_id: int | None, incident: int, intent: Intent) -> None:
-        """Read the prior state, record the intent, then execute the action."""
+        """Read the prior state, record the intent, then execute the action.
+
+        End it as failed, or stale if it no longer applies.
+        """
         id_ = action_id or self.journal.write(
             incident, intent, "proposed", self.now(), wall=self.wall(), prior={}
         )

@@ -29,7 +29,7 @@ class DiagnosisTime:
 
     @contextmanager
     def charge(self, user: str) -> Iterator[float]:
-        """Yield the seconds for the next job of the poll, and charge the time that passes to its user.
+        """Yield the seconds for the next job of the poll, and charge the time that passes to its user, even on error.
 
         Raises:
             OverBudgetError: the user's jobs have used up the user's time.

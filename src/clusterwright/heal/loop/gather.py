@@ -61,7 +61,7 @@ class Gatherer:
     diagnosis_time: DiagnosisTime = field(default_factory=DiagnosisTime)
 
     def slurm(self) -> Slurms | None:
-        """Return nodes and jobs; None if slurmctld does not respond."""
+        """Return nodes and jobs; None if slurmctld or its host does not respond."""
         script = f"timeout 30 {NODES} && echo @@ && timeout 30 {JOBS}"
         result = Host(self.remote, self.cluster.control.name).run_root(script, timeout_s=90)
         text, separator, queue = result.out.partition("@@\n")
@@ -73,7 +73,10 @@ class Gatherer:
     def observe(
         self, now: Moment, hosts: Iterable[str], ended: Iterable[str], slurm_status: Slurms | None
     ) -> Observation:
-        """Poll everything: check `hosts` and the nodes that are out, and diagnose the jobs in `ended`."""
+        """Poll everything: check `hosts` and the nodes that are out, and diagnose the jobs in `ended`.
+
+        Powered-down nodes are not checked. `slurm_status` None: slurmctld does not respond.
+        """
         nodes, jobs = slurm_status or ({}, {})
         powered_down = {name for name, node in nodes.items() if node.state.is_power_saving}
         out = (name for name, node in nodes.items() if node.out)
@@ -95,7 +98,10 @@ class Gatherer:
         )
 
     def _claims_of_job(self, job: JobStatus) -> list[FaultFinding]:
-        """Return the faults of hosts that the job's logs report, for hosts that the job had by Slurm's own record."""
+        """Return the faults of hosts that the job's logs report, for hosts that the job had by Slurm's own record.
+
+        Empty, with a line in the log, if its logs are unreadable or its user's time is used up.
+        """
         try:
             with self.diagnosis_time.charge(job.user) as seconds:
                 findings = list(self.reason(job.id, seconds))
@@ -109,7 +115,7 @@ class Gatherer:
         ]
 
     def _add_records(self, jobs: Mapping[str, JobStatus], sick: set[str]) -> dict[str, JobStatus]:
-        """Add Slurm's records to running jobs on faulty hosts."""
+        """Return all jobs, with Slurm's records added to running jobs on faulty hosts, to at most _MOST_RECORDS."""
         matter = [job.id for job in jobs.values() if job.state == "RUNNING" and sick.intersection(job.hosts)]
         merged = dict(jobs)
         for name in matter[:_MOST_RECORDS]:
@@ -146,7 +152,10 @@ def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[FaultFinding]:
 
 
 def passed(verdicts: Iterable[Verdict], hosts: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the passed checks by host; unknown results count as not passed."""
+    """Return by host the required checks that passed.
+
+    Failed and unknown results count as not passed, warnings as passed.
+    """
     every = frozenset(required_checks())
     wrong: dict[str, set[str]] = {host: set() for host in hosts}
     for verdict in verdicts:

@@ -92,7 +92,7 @@ class Loop:
             )
 
     def _send_notifications(self) -> None:
-        """Send notifications; failed ones are retried at the next poll."""
+        """Send unsent notifications; failed ones are retried at the next poll; in mode `propose` only log them."""
         if self.policy.mode == "propose":
             self._log_notifications()
             return

@@ -30,7 +30,10 @@ urllib.request.build_opener(urllib.request.ProxyHandler({})).open(ask, timeout=1
 
 
 def send_notification(notification: StoredNotification, rules: Mapping[str, Rule], executor: Executor) -> str:
-    """Send a notification; return the error, or an empty text."""
+    """Send a notification to Alertmanager, if monitoring has it, and the control host's log; return the error, or "".
+
+    Without monitoring it also becomes the node's comment in Slurm.
+    """
     control = executor.cluster.control.name
     if executor.cluster.monitoring.prometheus:
         body = json.dumps([alert(notification, rules)]).encode()
@@ -72,7 +75,10 @@ def alert(notification: StoredNotification, rules: Mapping[str, Rule]) -> dict[s
 
 
 def _comment(notification: StoredNotification, executor: Executor) -> None:
-    """Set the node's comment in Slurm, unless a person wrote one; hosts that are no nodes have none."""
+    """Set the node's comment in Slurm, unless a person wrote one.
+
+    No effect for a host that is no node. Errors are ignored.
+    """
     text = "".join(sign for sign in notification.text if sign.isalnum() or sign in " .,:;/()_-#%")[:200]
     executor.slurm(
         f"now=$({client.line(client.show_nodes([notification.host]))}) || exit 0\n"

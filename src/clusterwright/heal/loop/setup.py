@@ -58,7 +58,7 @@ def on_control(cluster: Cluster) -> Remote:
 
 
 def folder_of(cluster: Cluster, *, is_control: bool) -> Path:
-    """Return the folder of the journal: the unit's on the control host, else in this machine's state folder."""
+    """Create and return the folder of the journal: the unit's on the control host, else in the state folder."""
     folder = STATE_FOLDER if is_control else state_folder(cluster.name) / "heal"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
@@ -71,7 +71,7 @@ def journal_of(folder: Path) -> Journal:
 
 @contextmanager
 def loop_lock(folder: Path) -> Iterator[None]:
-    """Hold the lock of the loop; the kernel releases it when the process ends.
+    """Hold the lock of the loop without waiting for it; the kernel releases it when the process ends.
 
     Raises:
         WrightError: another process holds it.
@@ -103,7 +103,7 @@ def loop_of(
 
 
 def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
-    """Run the loop until the process is stopped; log polls that fail as a whole."""
+    """Run the loop every `every_s` seconds until the process is stopped; log polls that fail as a whole."""
     while True:
         begun = time.monotonic()
         try:
@@ -117,6 +117,8 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
 
 def why_of(cluster: Cluster, remote: Remote, job: str, seconds: float) -> tuple[FaultFinding, ...]:
     """Return findings about the hosts that a root cause of the failed job identifies; its files are read for `seconds`.
+
+    A canceled run without a fault gives none.
 
     Raises:
         WrightError: the control host is unreachable.
