@@ -29,7 +29,7 @@ class ConfLine(NamedTuple):
 
 
 def conf_lines(text: str) -> Iterator[ConfLine]:
-    """Yield logical lines: without comments, joined at trailing backslashes."""
+    """Yield logical lines, also empty ones, with their first number: without comments, joined at backslashes."""
     logical_line, first_number = "", 0
     for number, line in enumerate(io.StringIO(text), 1):
         part = _COMMENT.sub("", line).rstrip()

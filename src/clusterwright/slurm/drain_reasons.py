@@ -69,9 +69,9 @@ class DrainReason(NamedTuple):
 
 
 def parse_drain_reason(reason: str) -> DrainReason:
-    """Parse a reason as scontrol or sinfo prints it.
+    """Parse a reason as scontrol or sinfo prints it; one that nothing else claims counts as a person's.
 
-    A reason of the health check program that somebody edited counts as a person's: its checksum no longer matches.
+    So does a reason of the health check program that somebody edited: its checksum no longer matches.
     """
     signed = _SIGNED.fullmatch(reason)
     text, user, time = signed.groups() if signed else (reason.strip(), "", "")

@@ -68,7 +68,7 @@ def _without_messages(text: str) -> str:
 
 
 def _fields(text: str) -> Optional[Dict[str, str]]:
-    """Return the fields behind the ids; None if a text of the user makes them ambiguous."""
+    """Return the fields behind the ids; None if a text of the user makes them ambiguous or out of order."""
     named = {}  # type: Dict[str, str]
     if text.startswith("JobName="):
         places = [match.start() for match in _USER.finditer(text)]

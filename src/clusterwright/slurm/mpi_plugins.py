@@ -15,7 +15,10 @@ def list_mpi_plugins() -> List[str]:
 
 
 def parse_mpi_plugins(text: str) -> Tuple[str, ...]:
-    """Return the names of the plug-ins, with versions such as `pmix_v4`; empty if the text is no such list."""
+    """Return the names of the plug-ins, then those with versions such as `pmix_v4`.
+
+    Empty if the text is no such list.
+    """
     if "MPI" not in text:
         return ()
     versions = [name.strip() for names in _VERSIONS.findall(text) for name in names.split(",")]

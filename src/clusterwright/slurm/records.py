@@ -82,7 +82,10 @@ def parse_records(text: str, first_field: str) -> List[Record]:
 
 
 def count_gpus(gres: str, tres: str = "") -> int:
-    """Return the GPUs in a GRES text, `gpu:a100:4(S:0-1),gpu:h100:2`, else in a TRES text, `cpu=4,gres/gpu=8`."""
+    """Return the GPUs in a GRES text, `gpu:a100:4(S:0-1),gpu:h100:2`, else in a TRES text, `cpu=4,gres/gpu=8`.
+
+    0 if none. A total in TRES counts before its types.
+    """
     types = _GRES_GPU.findall(re.sub(r"\([^)]*\)", "", gres))
     if types:
         return sum(int(count) for _, count in types)
@@ -108,7 +111,7 @@ def amount(text: str) -> float:
 
 
 def seconds(text: str) -> Optional[int]:
-    """Convert Slurm's durations, `1-00:30:00` or minutes as `30`, to seconds; None for no limit."""
+    """Convert Slurm's durations, `1-00:30:00` or minutes as `30`, to seconds; None for no limit or an invalid text."""
     match = _LENGTH.fullmatch(text)
     if not match:
         minutes_only = number(text)

@@ -248,7 +248,7 @@ class NodeState(NamedTuple):
 
     @property
     def activity(self) -> str:
-        """What the node does, in one lower-case word, regardless of a drain."""
+        """What the node does, in one lower-case word, regardless of a drain; `down` before all others."""
         if self.is_down:
             return "down"
         activities = (activity for flag, activity in _ACTIVITIES if flag in self.flags)
@@ -284,7 +284,10 @@ def is_complete_state(text: str) -> bool:
 
 
 def parse_node_state(text: str) -> NodeState:
-    """Parse scontrol's `IDLE+DRAIN` or sinfo's `drained*`; an unknown first word is the base, later ones are flags."""
+    """Parse scontrol's `IDLE+DRAIN` or sinfo's `drained*`; an unknown first word is the base, later ones are flags.
+
+    Without a base: IDLE with flags, else UNKNOWN.
+    """
     base = ""
     flags: Set[str] = set()
     for part in text.strip().upper().split("+"):
