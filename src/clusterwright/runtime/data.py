@@ -107,7 +107,7 @@ class Sampler:
         return numbers
 
     def _lookup(self, epoch: int, places: range) -> Iterable[int]:
-        """Return the dataset indices at these places of an epoch."""
+        """Return the dataset indices at these places of an epoch: shuffled by seed and epoch, or just the places."""
         if not self.shuffle:
             return places
         if epoch != self._epoch:

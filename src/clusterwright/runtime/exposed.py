@@ -76,7 +76,7 @@ class Exposed:
 
     @property
     def status(self) -> str:
-        """EXACT if all models are measured, else the reason why they are not."""
+        """EXACT if all models are measured, else the reason why they are not; SINGLE_RANK for one rank."""
         if self._world == 1:
             return SINGLE_RANK
         reason = [reason for reason in (STAGES, SHARDED, NOT_DDP) if reason in self._unlike]
@@ -193,7 +193,7 @@ def clock(device: torch.device) -> Clock:
 
 
 def is_sharded(model: nn.Module) -> bool:
-    """Return whether a model is sharded by FSDP or DTensor, without importing either."""
+    """Return whether a model is sharded by FSDP or has a DTensor parameter, without importing either."""
     tensors = sys.modules.get("torch.distributed.tensor")
     older = sys.modules.get("torch.distributed.fsdp")
     kinds = tuple(

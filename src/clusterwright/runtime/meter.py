@@ -39,9 +39,10 @@ class Meter:
         self._fetch_cpu_s += time.thread_time() - self._began_s
 
     def step(self, optimizers: Sequence[Any], source: Any) -> dict[str, Any]:
-        """Return a step's metrics for its event: learning rate, gradient norm, and each second memory and CPU time.
+        """Return a step's metrics for its event: learning rate, gradient norm, each second also memory and CPU time.
 
-        `source` is the iterator that batches came from.
+        `source` is the iterator that batches came from. A value that was not measured is left out; a norm that is not
+        finite is None.
         """
         values: dict[str, Any] = {"lr": float(optimizers[0].param_groups[0]["lr"])} if optimizers else {}
         if self._norm is not None:

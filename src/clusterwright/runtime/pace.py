@@ -84,7 +84,10 @@ class Pace:
             self._row.add(rank_s)
 
     def vote_fields(self) -> dict[str, int]:
-        """Return this rank's fields of the vote, whose maximum over all ranks counts; empty for a single rank."""
+        """Return this rank's fields of the vote, whose maximum over all ranks counts, and begin a new mean.
+
+        Empty for a single rank.
+        """
         if self._world == 1:
             return {}
         rank_us, self._round = int(self._round.value * 1e6), Mean()
@@ -95,7 +98,10 @@ class Pace:
         return fields
 
     def apply_vote(self, agreed: Mapping[str, int]) -> bool:
-        """Evaluate the agreed vote; return True when the straggler has changed, appeared or recovered."""
+        """Evaluate the agreed vote; return True if the straggler has changed, appeared or recovered.
+
+        False without a vote.
+        """
         if "slow" not in agreed:
             return False
         self._vote_count += 1

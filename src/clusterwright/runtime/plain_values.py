@@ -99,7 +99,10 @@ class _Decoder:
         self._blobs, self._at = blobs, 0
 
     def value(self, reduced: Any, like: Any) -> Any:
-        """Return the value of what `_reduced` returned; `like` is this rank's value at the same place."""
+        """Return the value of what `_reduced` returned; `like` is this rank's value at the same place.
+
+        Tensors go to the device of `like`, else the CPU.
+        """
         if not isinstance(reduced, list):
             return reduced
         kind, content, *more = reduced

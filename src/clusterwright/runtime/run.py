@@ -156,7 +156,10 @@ class Run(Services):
             self._sync_step(last=self.completed == total_steps)
 
     def step(self, loss: torch.Tensor | float, *, tokens: int | None = None) -> None:
-        """Record a completed optimizer step; rank 0 writes its loss, and the step's `tokens` if given, as an event."""
+        """Record a completed optimizer step, once per batch, on all ranks; advance the samplers.
+
+        Rank 0 writes its loss, and the step's `tokens` if given, as an event.
+        """
         self._reduction.stepped(self.completed + 1, self._sync_point.exposed)
         seconds = self._sync_point.stepped()
         self.completed += 1

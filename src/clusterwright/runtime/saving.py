@@ -170,7 +170,9 @@ class Saving:
 
 
 def refuse_step_0(folder: Path | None, in_memory: list[Skipped], on_disk: list[Skipped]) -> None:
-    """Raise if checkpoints exist, none of which could be loaded.
+    """Raise if checkpoints exist on disk, none of which could be loaded, or one in memory of another format.
+
+    Else return.
 
     Raises:
         Leaving: they have another format, or all are damaged; a restart of the ranks changes neither.

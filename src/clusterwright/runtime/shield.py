@@ -20,7 +20,10 @@ T = TypeVar("T")
 
 
 def iterate(batches: Iterable[T]) -> Iterator[T]:
-    """Iterate over the batches; the workers of a DataLoader start with stop signals blocked."""
+    """Return an iterator over the batches; the workers of a DataLoader start with stop signals blocked.
+
+    Its `worker_init_fn` is wrapped.
+    """
     if not isinstance(batches, DataLoader) or batches.num_workers == 0:
         return iter(batches)
     if not isinstance(batches.worker_init_fn, _SignalShield):

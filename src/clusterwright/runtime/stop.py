@@ -48,7 +48,10 @@ class StopRequest:
             os.kill(os.getpid(), number)
 
     def reason(self, step_seconds: float, save_seconds: float) -> int:
-        """Return why to stop now, as an index of REASONS (0: continue); 3 steps and 2 saves must fit the deadline."""
+        """Return why to stop now, as an index of REASONS (0: continue): signal, deadline, stop file or regroup.
+
+        3 steps and 2 saves must fit the deadline.
+        """
         if self._signalled:
             return 4
         if self._deadline and time.time() + 3 * step_seconds + 2 * save_seconds + _MARGIN_S > self._deadline:

@@ -27,7 +27,7 @@ class Tracked:
         self._shared: set[str] | None = None
 
     def add(self, **objects: Any) -> None:
-        """Track these objects, too.
+        """Track these objects, too, by name, without their wrappers; one of the same name is replaced.
 
         Raises:
             TypeError: an object has no `state_dict` and `load_state_dict`, or is named `run`.

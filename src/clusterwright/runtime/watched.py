@@ -136,7 +136,10 @@ class Watched:
         return self._exposed.event_fields()
 
     def ended(self) -> None:
-        """Write the end of an unsupervised run when the process exits, by itself or with an exception."""
+        """Write the end of an unsupervised run when the process exits, by itself or with an exception.
+
+        No effect on others.
+        """
         if not self._is_unsupervised:
             return
         failed = hasattr(sys, "last_type")  # set by the interpreter when it printed a traceback
@@ -150,7 +153,10 @@ class Watched:
             (self._run / "ended.json").write_text(json.dumps(document))
 
     def _begin(self, environ: dict[str, str]) -> None:
-        """Write the record and the events that a supervisor would have written at the start."""
+        """Write the record and the events that a supervisor would have written at the start.
+
+        Remove an earlier `ended.json`.
+        """
         job = {"name": environ.get("SLURM_JOB_NAME", ""), "account": environ.get("SLURM_JOB_ACCOUNT", "")}
         record = {"run": self._run.name, "submitted": time.time(), "local": False, "job": job}
         with suppress(OSError):  # left by an earlier start of a requeued job
@@ -165,7 +171,8 @@ class Watched:
 def watch(environ: dict[str, str]) -> Watched | None:
     """Start recording; None if there is no folder to write to, or if another rank writes for an unsupervised job.
 
-    A folder that cannot be written to is logged and gives None.
+    The folder is the launcher's, else a new one in the folder of runs. One that cannot be written to is logged and
+    gives None.
     """
     run_folder = environ.get("CLUSTERWRIGHT_RUN")
     run = Path(run_folder) if run_folder else _default_run(environ)

@@ -78,7 +78,9 @@ def _add_chunk(
     target: TargetState | None,
     worker: BackgroundWorker,
 ) -> None:
-    """Read the needed part of this chunk into its tensor; skip a chunk that was read from another rank's part.
+    """Read the part of this chunk that this rank needs into its tensor; without `target`, all of it.
+
+    A chunk that was read from another rank's part is skipped.
 
     Raises:
         Damaged: the parts have different shapes or dtypes of the tensor.

@@ -179,7 +179,11 @@ class AsyncSaver:
             self._keeper.tidy()
 
     def _commit(self, order: Order, new_manifest: manifest.Manifest) -> dict[str, Any]:
-        """Write the manifest and rename the folder to its final name, never over a valid checkpoint."""
+        """Write the manifest and rename the folder to its final name, never over a valid checkpoint.
+
+        Return an empty dict. A damaged checkpoint of that name is replaced. The link to the latest one then points to
+        this step.
+        """
         manifest.write(order.folder, new_manifest)
         root = order.partial_folder.parent
         final = root / manifest.step_name(new_manifest.step)

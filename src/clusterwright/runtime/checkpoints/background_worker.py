@@ -31,7 +31,7 @@ class BackgroundWorker:
         return self
 
     def do(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Queue a call; raise the error of an earlier one."""
+        """Queue a call for the worker's thread, which starts with a full batch; raise the error of an earlier call."""
         if self._error:
             raise self._error
         self._batch.append((action, arguments))

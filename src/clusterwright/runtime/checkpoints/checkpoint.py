@@ -136,9 +136,10 @@ class Checkpoints:
     def newest(self, target: TargetState | None = None) -> tuple[Loaded | None, list[Skipped]]:
         """Load the newest valid checkpoint, the same on all ranks; return it and the newer ones that were skipped.
 
-        One that any rank finds damaged or cannot read is skipped by all and not removed; the search ends at one of
-        another format, because an older checkpoint would silently repeat the steps since. Tensors are loaded whole, or
-        as the pieces that `target` selects, whatever the number of ranks that saved them.
+        Collective. None if none is valid. One that any rank finds damaged or cannot read is skipped by all and not
+        removed; the search ends at one of another format, because an older checkpoint would silently repeat the steps
+        since. Tensors are loaded whole, or as the pieces that `target` selects, whatever the number of ranks that saved
+        them.
 
         Raises:
             Mismatch: the newest valid one is from a different architecture.
@@ -158,7 +159,10 @@ class Checkpoints:
         return None, skipped
 
     def _open_partial_folder(self) -> Path | str:
-        """Create the folder for saves on rank 0, once; return on all ranks the folder, or the error as a string."""
+        """Create the folder for saves on rank 0, once; return on all ranks the folder, or the error as a string.
+
+        Collective. After an error the next call tries again.
+        """
         if self._partial_folder:
             return self._partial_folder
         path = problem = ""

@@ -41,7 +41,7 @@ class Refused(Exception):  # noqa: N818 (a result that the caller shows)
 def convert(
     source: Path, target: Path, *, to: str | None = None, origin: str | None = None, name: str = "model"
 ) -> dict[str, Any]:
-    """Convert a checkpoint of ours `to` another format, or to ours from the format `origin`.
+    """Convert a checkpoint of ours `to` another format, or to ours from the format `origin`: exactly one of the two.
 
     Returns the target, its bytes, and what could not be converted (`left_behind`). `name`: the model that a
     checkpoint's safetensors file is made of.
@@ -64,7 +64,9 @@ def convert(
 
 
 def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
-    """Convert to another format; return what it cannot hold.
+    """Convert to another format and compare the result with the source; return what the format cannot hold.
+
+    The target appears only if both are equal.
 
     Raises:
         Refused: the checkpoint is damaged, or its state changes in the other format.
@@ -94,10 +96,11 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
 
 
 def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
-    """Convert from another format into the folder of a step; return what was not converted.
+    """Convert from another format into the folder of a step and compare the result; return what was not converted.
 
     Raises:
-        Refused: the target's name has no step, the source is missing or unreadable, or the state changes.
+        Refused: the target's name has no step, its folder holds another model, the source is missing or unreadable,
+            or the state changes.
     """
     if target.name != manifest.step_name(_step(target)):
         message = f"{target.name} is not a checkpoint name, which contains the step"
@@ -146,7 +149,10 @@ def _model(shared: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]
 
 
 def _same_model(state: dict[str, Any], folder: Path) -> None:
-    """Raise Refused if the folder's newest readable checkpoint is of another model, naming tensors that differ."""
+    """Raise Refused if the folder's newest readable checkpoint is of another model, naming tensors that differ.
+
+    A folder without a readable one passes.
+    """
     for path in sorted(folder.glob("step-*"), reverse=True):
         try:
             saved = _saved_shapes(path)
@@ -236,7 +242,10 @@ def _compare(expected: Any, actual: Any, form: str) -> None:
 
 
 def _unlike(a: Any, b: Any, path: str) -> Iterator[str]:
-    """Yield the paths of values that differ in two nested states; two NaN are equal."""
+    """Yield the paths of values that differ in two nested states; two NaN are equal, tensors compare bit by bit.
+
+    Of dicts with different keys, only the path of one such key.
+    """
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.dtype != b.dtype or a.shape != b.shape or not torch.equal(forms.flat(a), forms.flat(b)):
             yield path

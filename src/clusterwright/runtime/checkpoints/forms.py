@@ -53,7 +53,10 @@ def _run_single_process(action: Callable[..., object], *arguments: Any, **named:
 
 
 def _read_dcp(path: Path) -> Any:
-    """Read a whole DCP checkpoint; one that Clusterwright wrote is restored exactly."""
+    """Read a whole DCP checkpoint into CPU memory.
+
+    One that Clusterwright wrote is restored exactly, others as nested dicts.
+    """
     from torch.distributed.checkpoint.filesystem import FileSystemReader
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
     from torch.distributed.checkpoint.state_dict_loader import load
@@ -91,7 +94,7 @@ def _nested(values_by_path: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
 
 
 def _shaped(value: Any) -> Any:
-    """Restore lists, and the integer keys of optimizer state, which DCP has turned into strings."""
+    """Return the value with its lists and the integer keys of optimizer state, which DCP made strings, restored."""
     if not isinstance(value, dict):
         return value
     shaped = {key: _shaped(item) for key, item in value.items()}

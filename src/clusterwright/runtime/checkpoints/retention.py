@@ -104,7 +104,7 @@ class Keeper:
             log_line(f"cannot remove an old checkpoint: {error}")
 
     def _tidy(self) -> None:
-        """Remove checkpoints older than the retained ones.
+        """Remove checkpoints older than the retained ones, of which at least one is verified; the best one stays.
 
         Damaged newer ones stay for inspection until they are old enough.
         """
@@ -133,7 +133,10 @@ class Keeper:
         return min(values, key=lambda step: (values[step], -step), default=None)
 
     def _complete(self, step: int) -> manifest.Manifest | None:
-        """Return the manifest if all files exist with their full length, else None."""
+        """Return the manifest if it is valid and all files exist with their full length, else None.
+
+        Contents are not read.
+        """
         folder = self._folder / manifest.step_name(step)
         try:
             saved_manifest = manifest.read(folder)

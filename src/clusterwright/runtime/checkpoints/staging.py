@@ -47,7 +47,10 @@ class Staging:
         return self._memory
 
     def stage(self, plan: Layout, chunks: Sequence[Chunk]) -> torch.Tensor:
-        """Copy the chunks to their places and return the memory; on a GPU on a separate stream, to pinned memory."""
+        """Copy the chunks to their places and return the memory, which the next call overwrites.
+
+        On a GPU on a separate stream, to pinned memory; returns when the copy is complete.
+        """
         staged = self.prepare(plan.bytes).claim()[: plan.bytes]
         self._places = self._places or part.places(plan, staged)
         if not self._cuda:

@@ -40,7 +40,10 @@ class TargetState:
                 self._parameters[f"{name}/state/{index}"] = parameter
 
     def piece(self, name: str, shape: tuple[int, ...]) -> Box | None:
-        """Return the box of a saved tensor that this rank needs; None if its shape differs from the current one."""
+        """Return the box of a saved tensor that this rank needs, the full one if it is not sharded or unknown here.
+
+        None if its shape differs from the current one.
+        """
         tensor = self._tensors.get(name)
         if tensor is not None and tuple(tensor.shape) != shape:
             return None
@@ -54,6 +57,8 @@ class TargetState:
 
     def compare(self, step: int, saved: Mapping[str, Any]) -> None:
         """Compare the names and shapes of the models' tensors with the saved ones.
+
+        Models that were not saved are ignored.
 
         Raises:
             Mismatch: they differ; the message names the tensors.
@@ -84,7 +89,10 @@ class TargetState:
             raise Mismatch(f"step {step} was saved from a different architecture: {'; '.join(problems)}")
 
     def _layout(self, name: str, shape: tuple[int, ...]) -> torch.Tensor | None:
-        """Return the current tensor, or the parameter of this optimizer state, if it is sharded or absent here."""
+        """Return the current tensor, or the parameter of this optimizer state, if it is sharded or absent here.
+
+        Else None.
+        """
         for tensor in (self._tensors.get(name), self._parameters.get(name.rpartition("/")[0])):
             has_layout = tensor is not None and (shards.sharded(tensor) or shards.absent(tensor))
             if tensor is not None and has_layout and tuple(tensor.shape) == shape:

@@ -80,7 +80,10 @@ class Writer:
         return self._slots.capacity == REFUSED
 
     def ready(self) -> bool:
-        """Return whether a slot is large enough and the last copy is complete, without waiting; maps granted slots."""
+        """Return whether a slot is large enough and the last copy is complete, without waiting.
+
+        Raise an error of that copy. A newly granted slot is mapped in the background first, which gives False.
+        """
         if (
             not self._required_bytes
             or self._slots.capacity < self._required_bytes

@@ -24,7 +24,7 @@ _MAGIC = b"wright1\n"
 def spans(path: Path, scan: Scan) -> Spans:
     """Return offset and length of each sample, flat, from the file's index if it is current, else by a scan.
 
-    In a read-only folder the index stays in memory, and each run scans again.
+    A scan writes the index next to the file; in a read-only folder it stays in memory, and each run scans again.
 
     Raises:
         ValueError: the file has no samples.

@@ -86,7 +86,11 @@ class Parquet(Dataset[Any]):
         return self._read(number) if row is None else row
 
     def _read(self, number: int) -> dict[str, Any]:
-        """Read the row's group into the cache, evicting the group read longest ago; return the row."""
+        """Return a row, after reading its row group into the cache, which evicts the group read longest ago.
+
+        Raises:
+            IndexError: there is no such row.
+        """
         if not 0 <= number < self._ends[-1]:
             raise IndexError(f"row {number} of {len(self)}")
         group = bisect.bisect_right(self._ends, number)

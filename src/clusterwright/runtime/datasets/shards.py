@@ -89,7 +89,9 @@ class Shards(Dataset[Any]):
 
 
 def files(paths: Iterable[str | Path], suffixes: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return the named files and the files with a suffix in named folders, sorted, without hidden files.
+    """Return the named files, whatever their suffix, and the visible files with a suffix in named folders, sorted.
+
+    Folders are searched recursively; a named file need not exist.
 
     Raises:
         ValueError: there are none.

@@ -25,6 +25,8 @@ class Tar(Shards):
     def scan(path: Path) -> Iterator[tuple[int, int]]:
         """Yield offset and length of each sample, from its first member's header to the end of its last member.
 
+        A sample is consecutive members of the same name up to the first dot.
+
         Raises:
             ValueError: the file is not a tar file, or is truncated.
         """
@@ -48,7 +50,7 @@ class Tar(Shards):
             yield start, end - start
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        """Return a sample's members by their extension (after the first dot of the name).
+        """Return a sample's members as bytes by their extension (after the first dot), and its name as `__key__`.
 
         Raises:
             BadSampleError: the file has changed since it was indexed.

@@ -80,7 +80,7 @@ def buckets(settings: GradientSettings) -> None:
 
 
 def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
-    """Register the comm hook that the settings select on a DistributedDataParallel model.
+    """Register the comm hook that the settings select on a DistributedDataParallel model; ignore other objects.
 
     Returns the hook if its state must be saved, else None. Hierarchical reduction is attached for CPU models only.
     """

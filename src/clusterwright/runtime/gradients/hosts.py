@@ -36,7 +36,10 @@ class HostGroups:
         self._leads = rank == self._first_rank
 
     def add_up(self, _index: int, buffer: torch.Tensor) -> None:
-        """Average the buffer over all ranks, in place."""
+        """Average the buffer over all ranks, in place.
+
+        Collective: within hosts, between their first ranks, and back.
+        """
         if not self._is_single:
             dist.reduce(buffer, self._first_rank, group=self._inside)
         if self._leads:
@@ -45,7 +48,10 @@ class HostGroups:
             dist.broadcast(buffer, self._first_rank, group=self._inside)
 
     def _reduce_mean(self, buffer: torch.Tensor) -> None:
-        """Turn this host's sum into the mean over all ranks; runs on the first rank of each host."""
+        """Turn this host's sum into the mean over all ranks, in place; runs on the first rank of each host.
+
+        With a dtype, values travel in it, and are rounded to it also on a single host.
+        """
         buffer.div_(self._ranks)
         if self._between_hosts:
             payload = buffer if self._dtype is None else buffer.to(self._dtype)

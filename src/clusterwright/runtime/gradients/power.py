@@ -69,7 +69,10 @@ class Power:
         self._directions = dict(state["directions"]) if state else {}
 
     def reduce(self, bucket: Any) -> Any:
-        """Return a future of the bucket's approximate mean; the exact mean in the first `warm_up` steps."""
+        """Return a future of the bucket's approximate mean; the exact mean in the first `warm_up` steps.
+
+        It completes with the last bucket of the step.
+        """
         if self._steps < self._warm_up:
             self._steps += bucket.is_last()
             return all_reduce_mean(bucket.buffer(), self._group)

@@ -23,7 +23,7 @@ class GradientSettings:
 
 
 def read(environ: Mapping[str, str]) -> GradientSettings:
-    """Read the settings from the environment.
+    """Read the settings from the environment; unset ones are their defaults, compression `none`.
 
     Raises:
         ValueError: a value is invalid, or two settings exclude each other.

@@ -33,7 +33,9 @@ class Outer:
         self._momentum: dict[str, Tensor] = {}
 
     def add(self, name: str, item: Any) -> None:
-        """Include a model in outer steps and turn off its gradient reduction; other objects are ignored.
+        """Include a model in outer steps and turn off its gradient reduction after the warm-up.
+
+        Other objects are ignored.
 
         Raises:
             ValueError: the model is not in DistributedDataParallel, or has a comm hook of its own.
@@ -66,9 +68,9 @@ class Outer:
 
     @torch.no_grad()
     def stepped(self, completed: int, *, last: bool) -> bool:
-        """Run an outer step if one is due after this step, or if it is the last; return whether it ran.
+        """Run an outer step if one is due after this step, or if it is the last; return whether it ran; collective.
 
-        None runs during the warm-up.
+        None runs during the warm-up, in which the reference weights follow the model.
         """
         self._completed = completed
         if completed <= self._settings.warm_up:
@@ -97,7 +99,7 @@ class Outer:
                 self._momentum[name] = state["momentum"][name].to(parameter.device)
 
     def _reduce(self, buffer: Tensor) -> Any:
-        """Average the bucket during the warm-up; afterwards return it unreduced."""
+        """Return a future of the bucket's mean during the warm-up, afterwards of the unreduced bucket."""
         if self._completed < self._settings.warm_up:
             return all_reduce_mean(buffer, self._group)
         future: Any = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else [])

@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def shape(options: Options) -> Config:
-    """Return the configuration of `--config`, or one built from the options."""
+    """Return the configuration of `--config`, or one of the options' sizes, for bytes and a mask as tokens."""
     if options.config:
         return Config.read(Path(options.config))
     raw_config = {

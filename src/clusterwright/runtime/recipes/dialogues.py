@@ -54,7 +54,9 @@ class Read:
 
 
 def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) -> Read:
-    """Read all lines of a file or of the files in a folder; every 20th sample is for validation.
+    """Read the lines of a file or of the files in a folder into samples; every 20th sample, from the second, validates.
+
+    `skip_bad`: unusable lines are left out and returned as `bad`.
 
     Raises:
         ValueError: a line is unusable and `skip_bad` is not set, or too few usable lines are left.
@@ -107,10 +109,10 @@ def _sample(lines: Jsonl, number: int, tokenizer: Bytes | File, context: int) ->
 
 
 def turns(record: Any) -> Iterator[tuple[str, str]]:
-    """Yield role and text of each turn of a record.
+    """Yield role and text of each turn of a record with `messages`, else `instruction`, else `prompt`.
 
     Raises:
-        ValueError: the record is not a dialogue.
+        ValueError: the record has none of them, or a turn has another role or no string.
     """
     if "messages" in record:
         pairs = [(message["role"], message["content"]) for message in record["messages"]]

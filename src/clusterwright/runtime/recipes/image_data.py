@@ -129,8 +129,8 @@ def read(
 ) -> tuple[Any, Any, ImageKind]:
     """Return datasets for training and validation, and their shape; `name`: `digits`, or a folder.
 
-    The folder has CIFAR-10's *.bin, or `train` and `val` with a folder per class. `report` is called with a
-    message for each skipped image.
+    The folder has CIFAR-10's *.bin, or `train` and `val` with a folder per class. With `skip_bad`, `report` is called
+    with a message for each skipped image; only folders per class have such.
 
     Raises:
         ValueError: files are missing or invalid; the message names one.

@@ -68,7 +68,9 @@ class Layout:
             raise ValueError(f"{summary} on some and {most} on others, which share weights; fix: {fix}")
 
     def spread(self, model: nn.Module) -> nn.Module:
-        """Distribute the model over the ranks, turn on recomputation if set, and return it.
+        """Distribute the model over the ranks, turn on recomputation if set, and return it, wrapped if only replicated.
+
+        Layers of other pipeline stages move to the device `meta`.
 
         Raises:
             ValueError: the model does not support the layout, or recomputation is `selective`.
@@ -102,7 +104,7 @@ class Layout:
         return model.module if isinstance(model, DistributedDataParallel) else model
 
     def _shard(self, model: nn.Module) -> None:
-        """Apply fully_shard to each layer, then to the rest."""
+        """Apply fully_shard to each layer of this stage, then to the rest; weights become contiguous."""
         from torch.distributed.fsdp import fully_shard
 
         how: dict[str, Any] = {

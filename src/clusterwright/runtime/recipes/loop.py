@@ -70,10 +70,12 @@ class Task(Protocol):
 
 
 def train(run: Run, task: Task, options: Common) -> None:
-    """Train for `options.steps` steps or until the run is stopped; the caller calls `run.finish`.
+    """Train for `options.steps` steps or until the run is stopped; evaluate; the caller calls `run.finish`.
+
+    The run tracks the model and its AdamW optimizer, and so resumes and saves both.
 
     Raises:
-        ValueError: batch or model do not fit the parallel layout.
+        ValueError: batch, model or options do not fit the parallel layout.
     """
     layout = Layout(run)
     layout.check(options.batch, options.microbatch)

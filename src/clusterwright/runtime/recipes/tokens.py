@@ -48,7 +48,10 @@ class File:
 
 
 def find(path: str) -> Bytes | File:
-    """Return the tokenizer of a tokenizer.json file or a folder with one, else a byte tokenizer."""
+    """Return the tokenizer of a tokenizer.json file or a folder with one.
+
+    A byte tokenizer without a path or such a file. A file of another name must exist.
+    """
     if not path:
         return Bytes()
     file = Path(path, "tokenizer.json") if Path(path).is_dir() else Path(path)

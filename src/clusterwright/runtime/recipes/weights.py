@@ -35,6 +35,8 @@ def package() -> Any:
 def load(model: nn.Module, folder: Path) -> None:
     """Load weights into a model, also a sharded one: each rank reads only its shards.
 
+    Tied weights are read once, under their first name.
+
     Raises:
         ValueError: a tensor is missing, unexpected or has another shape; the message names it.
     """
@@ -63,7 +65,8 @@ def save(
 ) -> None:
     """Write the weights to files of at most `largest` bytes, each atomically; collective, rank 0 writes.
 
-    A single file is named by `stem` alone.
+    A single file is named by `stem` alone; several get an index file, written last. A larger tensor has a file of its
+    own.
     """
     parts = list(_parts(parameters, dtype.itemsize, largest))
     names = [f"{stem}-{n:05d}-of-{len(parts):05d}.safetensors" for n in range(1, len(parts) + 1)]

@@ -44,7 +44,7 @@ class Rhythm:
 
     @staticmethod
     def parse(text: str) -> Rhythm | None:
-        """Parse `auto`, `steps:N` or `never` (None).
+        """Parse `auto` (a rhythm without steps), `steps:N` or `never` (None).
 
         Raises:
             ValueError: another text, or N is 0.
@@ -143,7 +143,10 @@ class Replicas:
             self._make(moment, part(), begun)
 
     def copy_before_exit(self, moment: SaveMoment, part: Part) -> bool:
-        """Copy this step before all ranks exit, at any cost; return on all ranks whether every copy succeeded."""
+        """Copy this step before all ranks exit; return on all ranks whether every copy succeeded; collective, may wait.
+
+        False, without a copy, if copies are off or the last round is not over in time.
+        """
         if self._over or not self._capacity_requested:
             return False
         begun, last = time.monotonic(), self._wait(_LEAVING_S)

@@ -15,9 +15,10 @@ from clusterwright.runtime.replicas.remembered import Remembered
 def newest(
     group: Group, target: TargetState | None = None
 ) -> tuple[Loaded | None, SaveMoment | None, list[Skipped]]:
-    """Load the in-memory checkpoint on all ranks, or on none if one rank fails.
+    """Load the in-memory checkpoint on all ranks, or on none if one rank fails; collective.
 
-    Returns its state and moment, or None twice, and the problems of the ranks that failed.
+    Returns its state and moment, or None twice, and the problems of the ranks that failed; none if there is no such
+    checkpoint. The launcher's variable is read once and removed.
     """
     snapshot: Remembered | None = None
     try:

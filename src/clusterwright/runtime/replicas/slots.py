@@ -70,7 +70,10 @@ class Slots:
         _UINT64.pack_into(self._page, header_offset, time.monotonic_ns())
 
     def bytes(self, slot: int, length: int) -> torch.Tensor:
-        """Return the first bytes of a slot as a flat uint8 tensor that shares the memory."""
+        """Return the first `length` bytes of a slot as a flat uint8 tensor that shares the memory.
+
+        Map the slot if needed.
+        """
         tensor = self._mapped.get(slot)
         if tensor is None or tensor.numel() < length:
             size = max(length, self.capacity if self.capacity != REFUSED else 0)

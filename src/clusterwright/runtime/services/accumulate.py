@@ -32,7 +32,7 @@ def pieces(batch: Any, micro: int, model: nn.Module | None = None) -> Iterator[A
 
 
 def length(batch: Any) -> int:
-    """Return the number of samples in a batch."""
+    """Return the number of samples in a batch: of the first tensor of a mapping, tuple or list, else `len`."""
     if isinstance(batch, Mapping):
         return length(next(iter(batch.values())))
     if isinstance(batch, (tuple, list)) and batch and isinstance(batch[0], torch.Tensor) and batch[0].dim():
@@ -41,7 +41,7 @@ def length(batch: Any) -> int:
 
 
 def slice_batch(batch: Any, start: int, end: int) -> Any:
-    """Return the samples from `start` to before `end`."""
+    """Return the samples from `start` to before `end`, of each tensor in a mapping, tuple or list of tensors."""
     if isinstance(batch, Mapping):
         return {name: slice_batch(value, start, end) for name, value in batch.items()}
     if isinstance(batch, (tuple, list)) and batch and isinstance(batch[0], torch.Tensor) and batch[0].dim():

@@ -43,7 +43,10 @@ class Finite:
         self._unseen: tuple[int, str, float] | None = None
 
     def check(self, step: int, loss: float, norm: float | None) -> NonFinite | None:
-        """Return what is not finite on any rank, None if all is; collective, call before the optimizer step."""
+        """Return what is not finite on any rank, the loss before the norm, None if all is; `norm` None is not checked.
+
+        Collective; call before the optimizer step.
+        """
         self._checked_step = step
         if math.isfinite(loss) and norm is not None and not math.isfinite(norm):
             return self._gather((step, "the norm of the gradients", norm))

@@ -50,7 +50,10 @@ def _full_state(item: Any) -> Any:
 
 
 def load(item: Any, saved: Any) -> None:
-    """Load a state from `state`, even if the object is wrapped differently now."""
+    """Load a state from `state` into a model, optimizer or other object, even if it is wrapped differently now.
+
+    Optimizer state of weights on `meta` is dropped.
+    """
     if isinstance(item, nn.Module):
         wrapped_names = {unwrap_name(name): name for name in item.state_dict()}
         saved = {wrapped_names.get(name, name): value for name, value in saved.items()}
@@ -62,7 +65,10 @@ def load(item: Any, saved: Any) -> None:
 
 
 def _of_others(optimizer: torch.optim.Optimizer) -> dict[int, Any]:
-    """Return placeholders for the optimizer state of weights on other ranks (device `meta` here), by weight index."""
+    """Return placeholders for the optimizer state of weights on other ranks (device `meta` here), by weight index.
+
+    They resemble the state of any weight here; empty if no weight here has state.
+    """
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     reference = next(
         (weight for weight in weights if not weight.is_meta and optimizer.state.get(weight)), None

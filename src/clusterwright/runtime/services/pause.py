@@ -25,7 +25,10 @@ class Interruption:
         self._is_set = False
 
     def check(self) -> bool:
-        """Return whether any rank must stop: this rank's own state at once, the others' five times a second."""
+        """Return whether any rank must stop: this rank's own state at once, the others' five times a second.
+
+        Then always True. Other ranks learn of this rank's stop through the store.
+        """
         if self._is_set:
             return True
         if self._must_stop():

@@ -26,9 +26,10 @@ _GROUPS = ("tensor", "pipeline", "context")
 
 
 def sizes(parallel: Mapping[str, Any], world_size: int) -> dict[str, int]:
-    """Return the size of each mesh dimension for the `parallel` section of a job file.
+    """Return the size of each mesh dimension for the `parallel` section of a job file; `pp` only with a pipeline.
 
-    Without `data`, the number of replicas follows from the world size.
+    Without `data`, the number of replicas follows from the world size. `shard` without `shard_group` covers all
+    replicas.
 
     Raises:
         ValueError: the sizes do not multiply to the world size.
@@ -57,7 +58,9 @@ NAMES = {"bf16": torch.bfloat16, "fp16": torch.float16, "none": None}
 
 
 def choose(precision: str, device: torch.device) -> torch.dtype | None:
-    """Return the dtype of a precision; `auto` is bf16 on a GPU with bf16, fp16 on other GPUs, None on a CPU.
+    """Return the dtype of a precision, None for `none`.
+
+    `auto` is bf16 on a GPU with bf16, fp16 on other GPUs, None on a CPU.
 
     Raises:
         ValueError: unknown precision.

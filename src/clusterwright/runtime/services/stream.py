@@ -16,7 +16,7 @@ def sampler(batches: Any) -> Sampler | None:
 
 
 def stream(batches: Any) -> Any:
-    """Return the object that stores this rank's position: the batches, or the dataset of a DataLoader.
+    """Return the object that stores this rank's position: the batches, or the dataset of a DataLoader without workers.
 
     Raises:
         TypeError: neither has a `state_dict`; a resumed run would train on samples twice.

@@ -117,9 +117,10 @@ class Verify:
         return self._judge(step, "weights", sums)
 
     def computing(self, step: int, model: nn.Module, loss_of: Loss, batch: Any) -> codes.Leaving | None:
-        """Compute rank 0's microbatch on all ranks and compare bitwise; return as `weights` does.
+        """Compute rank 0's microbatch on all ranks and compare gradients bitwise; return as `weights` does; collective.
 
-        A model that is not deterministic on one rank cannot be compared; this is logged once.
+        A model that is not deterministic on one rank cannot be compared; this is logged once, and later calls return
+        None.
 
         Raises:
             ValueError: the model is sharded.

@@ -33,7 +33,7 @@ class Config:
 
     @staticmethod
     def read(path: Path) -> Config:
-        """Read a config.json.
+        """Read a config.json; unknown fields are ignored but stay in `raw_config`, missing ones have BERT's defaults.
 
         Raises:
             ValueError: another model type or activation, or inconsistent sizes.

@@ -26,7 +26,10 @@ def rotate(x: Tensor, angles: Angles) -> Tensor:
 
 
 def speeds(config: Config) -> Tensor:
-    """Return the rotary frequency of each pair, in radians per position."""
+    """Return the rotary frequency of each pair, in radians per position, scaled as rope type `linear` or `llama3` says.
+
+    Any other type is unscaled.
+    """
     size, rope = config.head_dim, config.rope
     frequencies = 1.0 / config.rope_theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
     kind = rope.get("rope_type", "default")

@@ -66,7 +66,7 @@ class Config:
             raise ValueError(f"{path}: {error}") from error
 
     def check(self) -> None:
-        """Raise ValueError if sizes are inconsistent."""
+        """Raise ValueError if key-value heads do not divide the heads, or the head dimension is odd."""
         heads, shared = self.num_attention_heads, self.num_key_value_heads
         if heads % shared:
             raise ValueError(f"num_attention_heads {heads} is not a multiple of num_key_value_heads {shared}")
