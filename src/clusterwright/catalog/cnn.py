@@ -217,7 +217,8 @@ def _inverted(
 ) -> list[int]:
     """Add inverted residual blocks: 1x1 expansion, depthwise, (squeeze and excitation,) 1x1 projection.
 
-    Returns the widths of the inputs of the dense layers.
+    Returns the widths of the inputs of the dense layers. `width` and `depth` multiply the channels and repeats of
+    `stages`.
     """
     to.conv(_eighths(32 * width), 3, 2)
     for kernel, expansion, channels, repeats, stride in stages:

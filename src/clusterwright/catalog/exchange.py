@@ -66,6 +66,8 @@ def read_exchange_rate(text: str, currency: str) -> ExchangeRate:
 def find_rate(base: str, quote: str, user_rate: ExchangeRate | None = None) -> ExchangeRate:
     """Return the rate from one currency to another: the user's, else the built-in one, either way round.
 
+    1 for the same currency; rates are not combined over a third currency.
+
     Raises:
         WrightError: `exchange-rate`, if there is none.
     """
@@ -88,7 +90,7 @@ def find_rate(base: str, quote: str, user_rate: ExchangeRate | None = None) -> E
 
 
 def convert(price: Price, currency: str, user_rate: ExchangeRate | None = None) -> Price:
-    """Return the price in another currency; its source names the rate.
+    """Return the price in another currency, unchanged if it has that already; else its source names the rate.
 
     Raises:
         WrightError: `exchange-rate`.

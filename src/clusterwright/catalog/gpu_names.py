@@ -40,7 +40,10 @@ class GpuVariant:
 
 
 def choose(text: str, kinds: Iterable[GpuVariant]) -> str | None:
-    """Return the name of the matching row; None if there is none, or the text fits two models."""
+    """Return the name of the matching row; None if there is none, or the text fits two models or a MIG slice.
+
+    A model outside brackets comes before one inside them.
+    """
     candidates = list(kinds)
     slug = "-".join(re.findall(r"[a-z0-9]+", text.lower()))
     if any(kind.name == slug for kind in candidates):
@@ -70,7 +73,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _model(tokens: list[str], candidates: list[GpuVariant]) -> frozenset[str] | None:
-    """Return the matching model with most tokens; None if the other tokens mark another product."""
+    """Return the matching model with most tokens; None if there is none, or the other tokens mark another product."""
     token_set = set(tokens)
     fitting = {model for kind in candidates for model in kind.models if model <= token_set}
     if not fitting:

@@ -163,7 +163,7 @@ _DGX_2 = 16  # V100: 8 are joined directly (DGX-1), 16 by switches
 
 
 def architecture(model: str) -> str:
-    """Return the architecture of an NVIDIA GPU; empty for another vendor's or unknown GPU."""
+    """Return the architecture of an NVIDIA GPU, such as `Hopper`; empty for another vendor's or unknown GPU."""
     try:
         record = gpu(model)
     except WrightError:

@@ -63,7 +63,10 @@ class _HfReader:
     findings: list[Finding] = field(default_factory=list)
 
     def need(self, keys: tuple[str, ...]) -> int:
-        """Return the integer under the first key present; without one, add a finding and return 0."""
+        """Return the integer, at least 0, under the first key present; without one, add a finding and return 0.
+
+        A value that is no such integer adds a finding, too.
+        """
         key = self._first_key(keys)
         if key is None:
             fix = _("add `{keys}`, or use the config.json that was published with the model", keys=keys[0])
@@ -141,7 +144,8 @@ def _values(read: _HfReader, family: Family, kind: str) -> dict[str, Any]:
 def _layers(read: _HfReader, values: dict[str, Any]) -> None:
     """Set the layer counts by the pattern of a hybrid model: M mixer, * attention, - feed-forward part, E experts.
 
-    Without experts in the pattern their sizes become 0. A pattern that is not supported adds a finding.
+    Without experts in the pattern their sizes become 0. A pattern that is not supported adds a finding and counts as
+    `M*`.
     """
     block_types = read.config.get("layers_block_type")
     listed = block_types if isinstance(block_types, list) else []
@@ -160,7 +164,10 @@ def _layers(read: _HfReader, values: dict[str, Any]) -> None:
 
 
 def _heads(read: _HfReader, values: dict[str, Any], kind: str) -> None:
-    """Set the number of key-value heads, and the width of one head; sizes that do not divide add a finding."""
+    """Set the number of key-value heads (default: all heads), and the width of one head (default: an even share).
+
+    Sizes that do not divide add a finding.
+    """
     heads, hidden = values["heads"], values["hidden"]
     if kind == "falcon":
         values["kv_heads"] = _falcon_heads(read, heads)

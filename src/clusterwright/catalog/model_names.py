@@ -48,7 +48,7 @@ def tokens(text: str) -> frozenset[str]:
 def choose(
     text: str, spellings: Mapping[str, Iterable[frozenset[str]]], *, changed: bool = False
 ) -> str | None:
-    """Return the name with most matching tokens, if no other token could mark another model.
+    """Return the name with most matching tokens, if no other token could mark another model, else None.
 
     `changed`: also accept names of cut-down models, and return the original model's name.
     """

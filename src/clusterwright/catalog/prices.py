@@ -18,7 +18,7 @@ OLD_AFTER_MONTHS = 6  # prices of rented H100s fell by 44% within one (AWS, June
 
 
 def prices(extra: UserCatalog | None = None) -> tuple[Price, ...]:
-    """Return all prices; a user's price replaces the built-in one of the same item and deal."""
+    """Return all prices, the user's first; a user's price replaces the built-in one of the same item and deal."""
     user_prices = tuple(extra.prices) if extra else ()
     replaced = {(quote.item, quote.deal) for quote in user_prices}
     return user_prices + tuple(quote for quote in _ours() if (quote.item, quote.deal) not in replaced)

@@ -89,7 +89,7 @@ def flag(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """Return the value if it is a string that is not blank, else raise QuantityError."""
+    """Return the value, with its blanks, if it is a string that is not blank, else raise QuantityError."""
     if not isinstance(value, str) or not value.strip():
         raise QuantityError(_("`{value}` is not a string", value=value), _('write it in quotes: "..."'))
     return value

@@ -23,7 +23,7 @@ def load_user_catalog(catalog: str | Path | None = None) -> UserCatalog | None:
     """Load `catalog`; if none is named, ./catalog.toml, else ~/.config/clusterwright/catalog.toml, else return None.
 
     Raises:
-        WrightError: with everything that is wrong with the file.
+        WrightError: with everything that is wrong with the file, also if `catalog` does not exist.
     """
     file = Path(catalog) if catalog else next((path for path in _places() if path.is_file()), None)
     return load(file) if file else None
@@ -79,7 +79,10 @@ class _CatalogReader:
     findings: list[Finding] = field(default_factory=list)
 
     def read_catalog(self, tables: Mapping[str, Any]) -> UserCatalog:
-        """Read all tables of the file; errors become findings, and rows with errors are None."""
+        """Read all tables of the file; errors and unknown tables become findings, and rows with errors are None.
+
+        References between rows are checked only if there is no other finding.
+        """
         section_names = [*TABLES, "prices"]
         for name in tables:
             if name not in section_names:
@@ -180,7 +183,10 @@ class _CatalogReader:
                 )
 
     def _complete(self, read: dict[str, Any], path: tuple[str, ...]) -> None:
-        """Fill in a model's defaults: as many key heads as query heads, and heads that share the width."""
+        """Fill in a model's defaults: as many key heads as query heads, and heads that share the width.
+
+        No effect without heads and hidden size; a width that heads do not divide adds a finding.
+        """
         heads, hidden = read.get("heads"), read.get("hidden")
         if not heads or not hidden:
             return
@@ -316,7 +322,10 @@ class _CatalogReader:
 
 
 def _changed(base: Any, name: str, read: dict[str, Any]) -> Any:
-    """Return a copy of a built-in row with the user's values; rates not given stay, new memory is usable memory too."""
+    """Return a copy of a built-in row with the user's values; a GPU's rates that are not given stay.
+
+    New memory of a GPU is its usable memory too, unless that is given.
+    """
     if isinstance(base, Gpu):
         for rates in ("peak", "achieved"):
             if rates in read:

@@ -82,10 +82,10 @@ def alerts() -> tuple[Alert, ...]:
 
 
 def read(name: str, text: str) -> Alert:
-    """Parse an alert's file.
+    """Parse an alert's file; `for` defaults to 0 s.
 
     Raises:
-        ValueError: It has an unknown key or value.
+        ValueError: it has an unknown or missing key, or an unknown component, severity or incident.
     """
     rows = tomllib.loads(text)
     try:

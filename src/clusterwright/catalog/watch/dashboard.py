@@ -80,10 +80,10 @@ def dashboards() -> tuple[Dashboard, ...]:
 
 
 def read(name: str, text: str) -> Dashboard:
-    """Parse a dashboard's file.
+    """Parse a dashboard's file, which may have no variables.
 
     Raises:
-        ValueError: It has an unknown key or kind of panel.
+        ValueError: it has an unknown or missing key, or an invalid panel.
     """
     rows = tomllib.loads(text)
     try:

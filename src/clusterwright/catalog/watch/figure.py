@@ -40,7 +40,7 @@ def read(text: str) -> tuple[MonitoredFigure, ...]:
     """Parse the figures' file.
 
     Raises:
-        ValueError: A figure has an unknown key or scope.
+        ValueError: a figure has an unknown or missing key, or an unknown scope.
     """
     try:
         figure_list = tuple(MonitoredFigure(**row) for row in tomllib.loads(text)["figure"])
