@@ -12,7 +12,10 @@ NARROW = 500.0  # a narrower drawing is for a phone: fewer ticks, shorter texts
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
-    """Return one element; `class_` is class, `_` in a name becomes a dash, and an attribute of None is omitted."""
+    """Return one element; text of children is not escaped, values of attributes are.
+
+    `class_` is class, `_` in a name becomes a dash, and an attribute of None is omitted.
+    """
     rendered = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_format_value(value), quote=True)}"'
         for key, value in attributes.items()
@@ -59,7 +62,10 @@ def scale(low: float, high: float, start: float, end: float) -> Scale:
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
-    """Return round values between low and high, `about` so many."""
+    """Return round values (steps of 1, 2, 5 or 10) between low and high, at most about `about` many.
+
+    Only `low` if the range is empty.
+    """
     if high <= low:
         return [low]
     rough = (high - low) / max(1, about)
@@ -75,7 +81,10 @@ def is_narrow(width: float) -> bool:
 
 
 def label(text: str, x: float, y: float, class_: str, bounds: tuple[float, float]) -> str:
-    """Return bold text beside a vertical line at x: to its right, or to its left where it would exceed the bounds."""
+    """Return bold text beside a vertical line at x: to its right, or to its left where it would exceed the upper bound.
+
+    There it begins at the lower bound at the earliest.
+    """
     wide = BOLD * len(text)
     if x + wide <= bounds[1]:
         return text_element(text, x, y, class_)
