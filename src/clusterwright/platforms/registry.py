@@ -43,7 +43,10 @@ def names_by_os_release() -> dict[str, str]:
 
 
 def _values(name: str) -> dict[str, Any]:
-    """Read the file of a release and merge it over the file that its key `like` names; tables merge key by key."""
+    """Read the file of a release, else of a family, and merge it over the file that its key `like` names.
+
+    Tables merge key by key, not deeper.
+    """
     file = f"{name}.toml"
     folder = RELEASES if (RELEASES / file).exists() else FAMILIES
     values = tomllib.loads((folder / file).read_text(encoding="utf-8"))
@@ -55,7 +58,7 @@ def _values(name: str) -> dict[str, Any]:
 
 
 def _frozen(value: Any) -> Any:
-    """Convert lists to tuples, recursively."""
+    """Convert lists to tuples, also within tables; lists inside lists stay."""
     if isinstance(value, dict):
         return {key: _frozen(inner) for key, inner in value.items()}
     return tuple(value) if isinstance(value, list) else value

@@ -80,7 +80,10 @@ REPLACED = (
 
 
 def replaced(name: object) -> Replaced | None:
-    """Return what takes the place of a distribution that is not supported; None for any other value."""
+    """Return what takes the place of a distribution that is not supported, by its name in any case.
+
+    None for any other value.
+    """
     if not isinstance(name, str):
         return None
     text = name.strip()[:60]
