@@ -40,9 +40,10 @@ from clusterwright.provision.work import HostWork, stamp
 
 
 def remote_of(cluster: Cluster) -> Connection:
-    """Return the SSH connection settings of the cluster's hosts; a lab uses only its own ssh_config.
+    """Return the SSH connection settings of the cluster's hosts.
 
-    Of an unmanaged cluster only the login host is reached, as the user that runs the command.
+    A lab uses only its own ssh_config, without user and port. Of an unmanaged cluster only the login host is reached,
+    as the user that runs the command.
     """
     if cluster.unmanaged:
         return login_of(cluster.unmanaged)
@@ -61,7 +62,8 @@ def login_of(unmanaged: Unmanaged) -> Connection:
 def build_context(cluster: Cluster, source: str) -> RoleContext:
     """Return what roles need beyond the cluster file: secrets (created on first use) and the library for hosts.
 
-    A munge key that this machine does not have is new and not stored; `apply` stores it before any host gets it.
+    They are stored on this machine. A munge key that this machine does not have is new and not stored; `apply` stores
+    it before any host gets it.
     """
     folder = state_folder(cluster.name)
     secrets = {
@@ -133,7 +135,10 @@ def apply(
 
 
 def _with_note(report: ChangeReport, cluster: Cluster, only: Container[str] | None) -> ChangeReport:
-    """Return the report with a note of the hosts that were not contacted because they come and go."""
+    """Return the report.
+
+    Its first host gets a note of the hosts not contacted because they come and go, if there are any.
+    """
     transient = [host for host in sorted(cluster.transient_hosts()) if only is None or host in only]
     if not transient or not report.hosts:
         return report

@@ -23,7 +23,8 @@ Batches = tuple[tuple[str, ...], ...]
 def plan_batches(cluster: Cluster, to_do: Mapping[str, HostReport], batch: str = "") -> Batches:
     """Order hosts: those that others depend on, then compute hosts with restarts (a single one first), then the rest.
 
-    Where every change is live, as on new hosts, compute hosts do not wait for the control hosts.
+    Where every change is live, as on new hosts, compute hosts do not wait for the control hosts. Empty batches are left
+    out.
     """
     pending_hosts = list(to_do)
     batch_list: list[list[str]] = []

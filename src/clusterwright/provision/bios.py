@@ -48,7 +48,9 @@ class BiosHosts:
     remote: Remote
 
     def exchange(self, hosts: Sequence[str], values: Mapping[str, Value], *, is_staged: bool) -> Tables:
-        """Read the settings of hosts or, with `is_staged`, write these values; return a table or `error` of each.
+        """Read the settings of hosts or, with `is_staged`, write these values for the next boot.
+
+        Return a table or `error` of each.
 
         Raises:
             WrightError: `bios-no-redfish`, or the control host has not answered.
@@ -85,7 +87,7 @@ class BiosHosts:
 
 
 def plan_changes(tables: Tables, values: Mapping[str, str]) -> tuple[BiosChange, ...]:
-    """Return the changes that make the values true on every host.
+    """Return the changes that make the values true on every host; settings that have the value already give none.
 
     Raises:
         WrightError: `bios-setting`: all settings that a BIOS does not have or that do not take the value, and BMCs
@@ -136,7 +138,7 @@ def _typed(kind: str, text: str) -> Value | None:
 
 
 def _refusal(entry: Mapping[str, Any], kind: str, value: Value | None) -> str:
-    """Return what the attribute takes, if not this value."""
+    """Return a sentence on what the attribute takes, if not this value; empty if it takes it."""
     if kind == "Boolean" and value is None:
         return _("choose one of {choices}", choices="true, false")
     if kind == "Integer":
@@ -170,7 +172,10 @@ class BiosApply:
     boot_s: float = BOOT_S
 
     def run(self, changes: Sequence[BiosChange]) -> dict[str, str]:
-        """Make the changes; return the hosts where they failed, and why. A host with jobs is left as it is."""
+        """Drain the hosts, write the settings, reboot and verify; return the hosts where that failed, and why.
+
+        A host with jobs is left as it is; one that failed after its reboot stays drained.
+        """
         hosts = tuple(dict.fromkeys(change.host for change in changes))
         drains = Drains(self.bios.cluster, self.bios.remote, self.clock, 0.0, self.on_progress, self.when)
         troubles = self._busy(drains, hosts)
@@ -200,7 +205,10 @@ class BiosApply:
         }
 
     def _write(self, hosts: Sequence[str], changes: Sequence[BiosChange]) -> dict[str, str]:
-        """Write the settings for the next boot, once for all hosts with the same ones."""
+        """Write the settings for the next boot, once for all hosts with the same ones.
+
+        Return the hosts that failed, and why.
+        """
         groups: dict[tuple[tuple[str, Value], ...], list[str]] = {}
         for host in hosts:
             values = tuple((change.name, change.new) for change in changes if change.host == host)

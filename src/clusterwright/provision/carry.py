@@ -58,7 +58,7 @@ def carry_out(
     dry_run: bool = False,
     agree: Agree = lambda _report: True,
 ) -> ChangeReport:
-    """Check every host and, if `agree` accepts the report, make the changes; a host's own fault stops no others."""
+    """Check every host and, if `agree` accepts the report, make the changes in batches; return the final report."""
     started = work.clock.monotonic()
     batch_size(policy.batch, 1)  # refused before any host is checked
     drains = Drains(work.cluster, work.remote, work.clock, policy.wait_s, policy.on_progress, work.when)
@@ -128,9 +128,10 @@ def _report(
 def _left_out(
     host_reports: dict[str, HostReport], drains: Drains, policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
-    """Skip hosts with jobs whose changes require a drain, unless the policy has `drain`.
+    """Return the reports.
 
-    Unless the policy has `reboot`, skip every host whose changes require a reboot.
+    Hosts with jobs whose changes require a drain are marked as skipped, unless the policy has `drain`. Unless the
+    policy has `reboot`, so is every host whose changes require a reboot.
     """
     wanting = [name for name, report in host_reports.items() if report.ok and report.disturbs]
     if not wanting or policy.reboot:
@@ -171,7 +172,7 @@ def _batch(
     drains: Drains,
     policy: DisruptionPolicy,
 ) -> dict[str, HostReport]:
-    """Change one batch; drain, reboot and resume its hosts where required and permitted."""
+    """Change one batch and return its reports; drain, reboot and resume its hosts where required and permitted."""
     plans = _fetched(work, {name: host_reports[name] for name in batch}, policy)
     results: dict[str, HostReport] = {}
     wanting = [name for name in batch if plans[name].disturbs]
@@ -189,7 +190,10 @@ def _batch(
 
 
 def _fetched(work: HostWork, plans: dict[str, HostReport], policy: DisruptionPolicy) -> dict[str, HostReport]:
-    """Download packages before hosts are drained for them; remove unavailable ones from the plans."""
+    """Return the plans without unavailable packages, which are downloaded before their hosts are drained.
+
+    Only hosts that would be drained for packages are asked.
+    """
     fetch_hosts = [
         name
         for name, report in plans.items()
@@ -213,7 +217,10 @@ def _fetched(work: HostWork, plans: dict[str, HostReport], policy: DisruptionPol
 def _rebooted(
     work: HostWork, host_reports: dict[str, HostReport], policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
-    """Reboot hosts whose changes wait for it; return their reports, with an error if the reboot or a check failed."""
+    """Reboot hosts whose changes wait for it; return their reports, with an error if the reboot or a check failed.
+
+    Empty unless the policy has `reboot`; a host that failed stays drained.
+    """
     boots = {
         name: report.boot
         for name, report in host_reports.items()
@@ -249,7 +256,10 @@ def _new_slurmd(report: HostReport) -> bool:
 def _settled(
     host_reports: dict[str, HostReport], drains: Drains, operator_drained: frozenset[str]
 ) -> dict[str, HostReport]:
-    """Resume hosts that slurmctld drained while their slurmd restarted; add a note to those that it still rejects."""
+    """Resume hosts that slurmctld drained while their slurmd restarted; return all reports.
+
+    Hosts that slurmctld still rejects get a note; those that an operator drained stay so.
+    """
     hosts = [
         name
         for name, report in host_reports.items()
@@ -317,7 +327,10 @@ def _apply_host(work: HostWork, host_report: HostReport, host: str) -> HostRepor
 
 
 def _clock(report: HostReport, *, final: bool) -> HostReport:
-    """Report a clock offset of 300 s or more: an error if `final`, unless this apply configured chrony; else a note."""
+    """Return the report; a clock offset of 300 s or more is an error if `final`, unless this apply configured chrony.
+
+    Before that it is a note. A report with an error gets it only if `final`.
+    """
     if abs(report.clock_off_s) < CLOCK_LIMIT_S or report.error:
         is_tolerated = abs(report.clock_off_s) < CLOCK_LIMIT_S or not final
         return (

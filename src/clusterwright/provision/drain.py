@@ -73,7 +73,10 @@ class Drains:
         return jobs_on(parse_queue(result.out, FIELDS)) if result.ok else None
 
     def drain(self, hosts: Iterable[str]) -> dict[str, str]:
-        """Drain these hosts; return those that could not be drained, and why."""
+        """Drain these hosts; return those that could not be drained, and why.
+
+        Hosts that are out of service already or unknown to Slurm are passed over.
+        """
         nodes = self._nodes()
         target_hosts = [host for host in hosts if host in nodes and not is_out(nodes[host])]
         if not target_hosts:
@@ -87,7 +90,11 @@ class Drains:
         return {}
 
     def wait(self, hosts: list[str]) -> dict[str, list[str]]:
-        """Wait until these hosts have no jobs, or `wait_s` is over; return the remaining job IDs by host."""
+        """Wait until these hosts have no jobs, or `wait_s` is over.
+
+        Return the remaining job IDs by host, empty if none. `wait_s` is the total of all calls. While slurmctld does
+        not respond, the ID of every host is `?`.
+        """
         reported_jobs: dict[str, list[str]] = {}
         while True:
             busy = self.busy()
@@ -106,7 +113,10 @@ class Drains:
             self._waited += POLL_S
 
     def resume(self, hosts: Iterable[str]) -> tuple[str, ...]:
-        """Resume those of these hosts that this apply or an interrupted one drained; return them."""
+        """Resume those of these hosts that this apply or an interrupted one drained.
+
+        Return them, also if that failed.
+        """
         nodes = self._nodes()
         target_hosts = [host for host in hosts if host in nodes and is_ours(nodes[host])]
         if target_hosts:
@@ -126,9 +136,10 @@ class Drains:
         )
 
     def settle(self, hosts: list[str], operator_drained: frozenset[str]) -> dict[str, str]:
-        """Resume hosts that slurmctld drained while their slurmd had old files; return those still rejected.
+        """Resume hosts that slurmctld drained while their slurmd had old files; return those still rejected, and why.
 
-        slurmctld gets new files first, and drains a host that registers with less than these declare.
+        slurmctld gets new files first, and drains a host that registers with less than these declare. Waits up to
+        SETTLE_S; hosts in `operator_drained` are not resumed.
         """
         end = self.clock.monotonic() + SETTLE_S
         while True:

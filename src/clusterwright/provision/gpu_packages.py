@@ -57,7 +57,7 @@ def gpu_packages(
 
 
 def names(cluster: Cluster, part: Part, which: str) -> tuple[str, ...]:
-    """Return the package names of one part in version `which` on the cluster's distribution."""
+    """Return the package names of one part in version `which` on the cluster's distribution; empty if it has none."""
     placeholders = {
         "major": str(major(which)),
         "minor": "-".join(map(str, version(which)[:2])),
@@ -74,7 +74,7 @@ def names(cluster: Cluster, part: Part, which: str) -> tuple[str, ...]:
 
 
 def cuda_major(cluster: Cluster) -> int:
-    """Return the CUDA major version for libraries: the toolkit's, or else the driver's."""
+    """Return the CUDA major version for libraries: the toolkit's, or else the driver's (12 if that is not set)."""
     software = cluster.software
     if software.cuda:
         return major(software.cuda)

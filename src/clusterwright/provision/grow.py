@@ -75,9 +75,9 @@ def preview(growth: Growth, remote: Remote) -> ChangeReport:
 def grow(
     growth: Growth, remote: Remote, on_progress: ProgressCallback, *, clock: Clock | None = None
 ) -> Grown:
-    """Apply the new hosts, write the cluster file, then apply all other hosts.
+    """Apply the new hosts, write the cluster file if it differs, then apply all other hosts and wait for the new ones.
 
-    After an interruption the same command continues where it stopped.
+    It stops if a new host or the control host fails. After an interruption the same command continues where it stopped.
     """
     clock = clock or SystemClock()
     cluster, source = growth.cluster_file.cluster, str(growth.path)
@@ -111,7 +111,10 @@ def wait_for(remote: Remote, control: str, hosts: tuple[str, ...], clock: Clock)
 
 
 def states(remote: Remote, control: str, hosts: tuple[str, ...]) -> dict[str, str]:
-    """Return each host's node state from sinfo; `*`: not responding, `UNKNOWN`: Slurm has no such node."""
+    """Return each host's node state from sinfo.
+
+    `*`: not responding, `UNKNOWN`: Slurm has no such node, or does not respond.
+    """
     if not hosts:
         return {}
     nodes = parse_sinfo(Host(remote, control).run(client.line(client.node_states(hosts))).out)

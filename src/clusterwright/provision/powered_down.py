@@ -31,7 +31,7 @@ SINFO = client.line(client.node_states())
 
 
 def find_powered_down(cluster: Cluster, remote: Remote) -> frozenset[str]:
-    """Return hosts that Slurm has powered down or is powering down or up; none without power saving."""
+    """Return hosts that Slurm has powered down or is powering down or up; none without power saving or an answer."""
     if not _may_be(cluster):
         return frozenset()
     result = Host(remote, cluster.control.name).run_root(SINFO)
@@ -74,7 +74,7 @@ class PoweredDownHosts:
         )
 
     def recheck(self, report: ChangeReport) -> tuple[PoweredDownHosts, ChangeReport]:
-        """Move hosts that were powered down during the apply from the failed ones to the powered-down ones."""
+        """Return both, with hosts powered down during the apply moved from the failed ones to the powered-down ones."""
         failed = {host.host for host in report.hosts if not host.ok}
         newly_down = failed & find_powered_down(self.work.cluster, self.work.remote) if failed else set()
         host_reports = tuple(host for host in report.hosts if host.host not in newly_down)
@@ -106,7 +106,10 @@ class PoweredDownHosts:
         return digest(self.work.resources(host))
 
     def store(self, report: ChangeReport) -> None:
-        """After an apply: store checksums, drain powered-down hosts that missed it, resume hosts that caught up."""
+        """After an apply: store checksums, drain powered-down hosts that missed it, resume hosts that caught up.
+
+        No effect without power saving.
+        """
         if not self.is_enabled:
             return
         updated_hosts = [host.host for host in report.hosts if _is_complete(host)]

@@ -14,7 +14,10 @@ _TABLE = Path(__file__).with_suffix(".csv")
 
 
 def rdma_packages(cluster: Cluster, part: Literal["drivers", "opensm", "mpi"]) -> tuple[Package, ...]:
-    """Return the packages of one part; NVIDIA's drivers in the version of `rdma.driver_version`."""
+    """Return the packages of one part; NVIDIA's drivers in the version of `rdma.driver_version`.
+
+    None without `rdma`.
+    """
     rdma = cluster.rdma
     if rdma is None:
         return ()

@@ -44,7 +44,11 @@ class Reboots:
     boot_s: float = BOOT_S
 
     def make(self, boots: Mapping[str, str]) -> dict[str, str]:
-        """Reboot hosts (by name, with their current boot ID); return those that failed, and why."""
+        """Reboot hosts (by name, with their current boot ID), wait and check them; return those that failed, and why.
+
+        A host must come back within `boot_s`, register with Slurm and pass the health check; failed ones get a drain
+        reason.
+        """
         if not boots:
             return {}
         starts = self._slurmd_starts(boots)
@@ -107,7 +111,10 @@ class Reboots:
         }
 
     def _slurmd_starts(self, hosts: Mapping[str, str] | list[str]) -> dict[str, str]:
-        """Return the slurmd start time of each compute host, from slurmctld; "" if it is invalid or not responding."""
+        """Return the slurmd start time of each compute host, from slurmctld.
+
+        "" if the node is invalid or not responding. Hosts of other roles are left out.
+        """
         ours = [host.name for host in self.cluster.hosts("compute") if host.name in hosts]
         if not ours:
             return {}

@@ -162,7 +162,10 @@ class ChangeReport:
         return tuple(host for host in self.hosts if host.left_out)
 
     def to_do(self) -> dict[str, HostReport]:
-        """Return reached hosts with changes, an interrupted apply to complete, or a pending reboot."""
+        """Return by name the reached hosts with changes, an interrupted apply to complete, or a pending reboot.
+
+        Failed and skipped hosts are left out.
+        """
         return {
             host.host: host
             for host in self.hosts

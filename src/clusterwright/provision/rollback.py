@@ -72,8 +72,10 @@ def rollback(
 ) -> ChangeReport:
     """Restore every host to its state before the apply `to` (default: the newest); `agree` gets the plan first.
 
+    Later applies are rolled back with it. Nothing is changed with `dry_run` or if `agree` returns false.
+
     Raises:
-        WrightError: no host has stored this apply.
+        WrightError: no host has stored this apply, or none responds.
     """
     clock = clock or SystemClock()
     listed = undoable(cluster, source, remote, clock)

@@ -108,7 +108,8 @@ def remove_hosts(
 ) -> RemovalResult:
     """Drain the hosts, wait for jobs, stop slurmd, and remove them from the cluster file and Slurm.
 
-    After an interruption the same command continues.
+    After an interruption the same command continues. Hosts on which slurmd could not be stopped are removed all the
+    same and are in the result.
 
     Raises:
         WrightError: jobs still run after the wait; the hosts stay drained.
@@ -138,6 +139,8 @@ def drain_and_wait(
     removal: Removal, hosts: tuple[str, ...], remote: Remote, on_progress: ProgressCallback, clock: Clock
 ) -> None:
     """Drain the hosts and wait until their jobs have ended; with `removal.cancel`, cancel the jobs first.
+
+    Then the wait has no limit. Hosts that are out of service already keep their reason.
 
     Raises:
         WrightError: jobs still run after the wait.
@@ -171,7 +174,10 @@ def jobs_on(removal: Removal, hosts: tuple[str, ...], remote: Remote) -> tuple[s
 
 
 def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dict[str, str]:
-    """Disable slurmd on the removed hosts and, with `purge`, remove our files; return failed hosts, and why."""
+    """Disable slurmd on the removed hosts and, with `purge`, remove our files; return failed hosts, and why.
+
+    Each failure is also reported as progress; files of a host where slurmd could not be stopped stay.
+    """
     command = "systemctl disable --now slurmd.service"
     results = fan_out(removal.hosts, lambda host: Host(remote, host).run_root(command, timeout_s=120))
     failed = {host: result.last_lines(2) for host, result in results.items() if not result.ok}
@@ -219,7 +225,7 @@ def remember(cluster: str, hosts: tuple[str, ...]) -> None:
 
 
 def forget(cluster: str, hosts: tuple[str, ...]) -> None:
-    """Remove hosts whose removal is complete from the record."""
+    """Remove hosts whose removal is complete from the record on this machine, and the record with its last host."""
     remaining_hosts = [host for host in remembered(cluster) if host not in hosts]
     if remaining_hosts:
         write_file_atomic(_journal(cluster), json.dumps(remaining_hosts))

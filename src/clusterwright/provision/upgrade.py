@@ -175,6 +175,8 @@ def do(
 ) -> ChangeReport:
     """Upgrade the hosts of one step: back up, install the new release by an apply, and verify daemons and jobs.
 
+    After a failed installation the daemons are started again.
+
     Raises:
         WrightError: the step failed; earlier steps stay done, and the same command continues with this one.
     """
@@ -214,7 +216,9 @@ def verify(task: Upgrade, step: UpgradeStep) -> None:
 
 
 def back_up_state(task: Upgrade, step: UpgradeStep, on_progress: ProgressCallback) -> None:
-    """Stop the host's daemons, back up their state or database, and verify the backups.
+    """Stop the host's daemons, which stay stopped, back up their state or database, and verify the backups.
+
+    No effect on a host that has the new release.
 
     Raises:
         WrightError: a backup failed; the old daemons run again.

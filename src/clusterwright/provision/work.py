@@ -92,7 +92,10 @@ class HostWork:
         return replace(report, timings=_timings(mode, result.seconds, report.timings, render_s))
 
     def deliver(self, planned: HostReport) -> HostReport | None:
-        """Copy the package bundle to a host that installs packages; return the host's report if that fails."""
+        """Copy the package bundle to a host that installs packages; return the host's report if that fails, else None.
+
+        No effect without a bundle.
+        """
         installs = any(change.id.startswith("package:") for change in planned.changes)
         if self.package_bundle is None or not installs:
             return None
@@ -170,6 +173,8 @@ def _report_of(
     resources: Iterable[Resource],
 ) -> HostReport:
     """Convert the agent's answer, which root of the host can forge, into a report.
+
+    A stale answer is an error of the host.
 
     Raises:
         ValueError, LookupError, TypeError, AttributeError, ArithmeticError: the answer is malformed.

@@ -40,7 +40,10 @@ def set_value(text: str, loc: Loc, value: str, *, previous_key: str = "") -> str
 
 
 def drop(text: str, loc: Loc) -> str:
-    """Return the text without the key at `loc`, whose value is a scalar; unchanged if the key is missing."""
+    """Return the text without the key at `loc`, whose value is a scalar, with its line.
+
+    Unchanged if the key is missing.
+    """
     *parents, last = loc
     mapping = _mapping(text, tuple(parents))
     entry = _entry(mapping, str(last)) if mapping is not None else None

@@ -108,7 +108,10 @@ def _change(old: ClusterFile, new: ClusterFile, loc: Loc, all_fields: tuple[Fiel
 
 
 def _field(loc: Loc, all_fields: tuple[Field, ...], cluster_file: ClusterFile) -> Field | None:
-    """Return the documented field at `loc`, in the variant of the file's `kind`; None for a named item."""
+    """Return the documented field at `loc`, in the variant of the file's `kind`.
+
+    None if there is none or for a named item. A deeper path without a field has that of the path above it.
+    """
     matches = matching(".".join(map(str, loc)), all_fields) if not _is_named(loc) else ()
     if not matches and len(loc) > 2:
         return _field(loc[:-1], all_fields, cluster_file)
@@ -124,7 +127,7 @@ def _is_named(loc: Loc) -> bool:
 
 
 def _display_value(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
-    """Return the value as written in the file; the default if it is not set; empty if its section is missing."""
+    """Return the value as written in the file, `a section` for a section; the field's default if it is not set."""
     values: Any = cluster_file.source.values
     for part in loc:
         if not isinstance(values, dict) or part not in values:

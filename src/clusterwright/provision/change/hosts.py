@@ -18,7 +18,9 @@ _HOSTLIST: TypeAdapter[str] = TypeAdapter(Hostlist)
 
 
 def with_hosts(cluster_file: ClusterFile, group_name: str, hosts: tuple[str, ...]) -> str:
-    """Return the file's text with these hosts in the node group; hosts that the group has already are ignored.
+    """Return the file's text with these hosts in the node group, no longer `absent`; nothing is written.
+
+    Hosts that the group has already are ignored.
 
     Raises:
         WrightError: unknown group, or a new host would sort before existing ones and change their addresses.
@@ -36,7 +38,10 @@ def with_hosts(cluster_file: ClusterFile, group_name: str, hosts: tuple[str, ...
 
 
 def without_hosts(cluster_file: ClusterFile, hosts: Iterable[str]) -> str:
-    """Return the file's text without these hosts: removed from the end of a group's list, or listed as `absent`."""
+    """Return the file's text without these hosts: removed from the end of a group's list, or listed as `absent`.
+
+    A group retains its first host in the list; hosts that no group has are ignored; nothing is written.
+    """
     text, leaving = cluster_file.source.text, frozenset(hosts)
     for name, group in cluster_file.cluster.nodes.items():
         group_hosts = group.all_names()
@@ -94,7 +99,10 @@ def require_hosts(cluster: Cluster, names: Iterable[str]) -> None:
 
 
 def _dependency(cluster: Cluster, name: str) -> tuple[str, str] | None:
-    """Return why other hosts depend on the host, and the fix; None if none does."""
+    """Return (why other hosts depend on the host, the fix); None if none does.
+
+    Reasons: it is a control host, runs slurmdbd, serves NFS, or is in a reservation.
+    """
     if cluster.host(name).group.role == "control":
         return (
             _("{host} is a control host, which runs slurmctld", host=name),

@@ -147,7 +147,7 @@ def in_batches(hosts: Sequence[str], batch: int) -> list[tuple[str, ...]]:
 
 
 def batch_size(text: str, count: int) -> int:
-    """Return the batch size of `8` or `25%` of `count` hosts; at least 1.
+    """Return the batch size of `8` or `25%` of `count` hosts, rounded up; at least 1.
 
     Raises:
         WrightError: the text is neither.
@@ -164,7 +164,7 @@ def batch_size(text: str, count: int) -> int:
 
 
 def _upgrade_path(have: str, target: str) -> str:
-    """Return the fix for an unsupported distance: the shortest list of Slurm releases in between."""
+    """Return a sentence with the shortest list of Slurm releases in between; a general one if there is no such list."""
     paths: list[tuple[str, ...]] = [(have,)]
     while paths:
         path = paths.pop(0)

@@ -66,7 +66,10 @@ def _service(cluster: Cluster, host: Host) -> Tree:
 
 
 def _daemons(cluster: Cluster, host: Host) -> list[str]:
-    """Return the daemons of the host's container in start order; the last one stays in the foreground."""
+    """Return the daemons of the host's container in start order; the last one stays in the foreground.
+
+    Munged is first.
+    """
     accountant = cluster.accountant is not None and cluster.accountant.name == host.name
     daemons = ["munged", *(["mariadbd", "slurmdbd"] if accountant else [])]
     if host.name == cluster.control.name:
@@ -88,7 +91,10 @@ def _volumes(cluster: Cluster) -> dict[str, str]:
 
 
 def dockerfile(cluster: Cluster, all_steps: Sequence[ExportStep], header: str) -> str:
-    """Return the Dockerfile of one image for all roles: distribution, packages of every host, all accounts."""
+    """Return the Dockerfile of one image for all roles: distribution, packages of every host, all accounts.
+
+    Packages of sets (drivers, CUDA) and those in `_LEFT_OUT` are left out.
+    """
     dnf = cluster.platform.package_manager == "dnf"
     packages = [
         package.name + (f"{'-' if dnf else '='}{package.version}*" if package.version else "")

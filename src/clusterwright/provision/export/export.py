@@ -43,7 +43,10 @@ def export(
     with_secrets: bool = False,
     files: Places | None = None,
 ) -> dict[str, Exported]:
-    """Return `{path below the export folder: file}`; `files`: the result of `places_of`, if there is one already.
+    """Return `{path below the export folder: file}`.
+
+    Nothing is written. Without `with_secrets`, secret files are left out. `files`: the result of `places_of`, if there
+    is one already.
 
     Raises:
         WrightError: `mixed-systems`: a playbook or image for hosts with several operating systems.

@@ -30,7 +30,10 @@ def inventory(cluster: Cluster) -> Tree:
 
 
 def group_of(cluster: Cluster, scope: str) -> str:
-    """Return the name of the Ansible group for a place such as `roles/compute`: letters, digits and `_`."""
+    """Return the name of the Ansible group for a place such as `roles/compute`: letters, digits and `_`.
+
+    Groups whose names would be equal get a number.
+    """
     kind, _, name = scope.partition("/")
     if kind == "roles":
         return f"role_{name}"

@@ -25,7 +25,10 @@ class Places:
     computed: Mapping[str, str]
 
     def source(self, resource: Resource) -> str:
-        """Return an Ansible expression for the source of the file on the current host; empty for other resources."""
+        """Return a path or Ansible expression for the source of the file on the current host.
+
+        Empty for other resources.
+        """
         if not isinstance(resource, File):
             return ""
         places = [scope for scope, files in self.folded.items() if resource.path in files]

@@ -114,7 +114,10 @@ def _resources(
 
 
 def _settings(step: ExportStep) -> list[str]:
-    """Return the handler that a changed host name, sysctl file or unit file notifies; none for other resources."""
+    """Return the name of the handler that a host name, sysctl or unit file notifies, in a list.
+
+    Empty for other resources.
+    """
     if not isinstance(step.resource, File):
         return []
     path = step.resource.path

@@ -26,7 +26,10 @@ _UNPACK = f"tar -x --no-same-owner --no-same-permissions -f - -C {FOLDER}"
 
 
 def deliver(bundle: Bundle, host: Host) -> str:
-    """Make the host's folder equal to the bundle, its manifest last; return why that failed, "" if it did not."""
+    """Make the host's folder equal to the bundle, its manifest last; return why that failed, "" if it did not.
+
+    Only missing and changed files are sent; other files in the folder are removed.
+    """
     listed = host.run_root(_LIST.format(digest=bundle.digest), timeout_s=PART_S)
     if not listed.ok:
         return _failure(listed.last_lines())

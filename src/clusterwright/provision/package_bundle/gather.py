@@ -43,7 +43,9 @@ class WrittenBundle:
 def gather(
     cluster: Cluster, out: Path, *, on_progress: Callable[[str], None] = lambda _text: None
 ) -> WrittenBundle:
-    """Download the packages and everything that they depend on, and write the bundle atomically.
+    """Download the packages and everything that they depend on, and write the bundle atomically to `out`.
+
+    It is signed with a new key, whose public part it contains.
 
     Raises:
         WrightError: this machine has another distribution, or a package cannot be downloaded.

@@ -11,7 +11,7 @@ AUTHENTICATION = "/etc/beegfs/conn.auth"
 
 
 def beegfs_client_conf(cluster: Cluster, folder: Beegfs) -> str:
-    """Return beegfs-client.conf: only settings that differ from the client's defaults."""
+    """Return beegfs-client.conf: only settings that differ from the client's defaults; RDMA if the network has it."""
     storage = cluster.networks.storage or cluster.networks.management
     rdma = storage.kind in {"infiniband", "roce"}
     authentication = (

@@ -41,7 +41,10 @@ def is_volatile(folder: str) -> bool:
 
 
 def caches(cluster: Cluster) -> dict[str, str]:
-    """Return the variables of programs' caches with the user's folder; without a folder the default stays."""
+    """Return the variables of programs' caches with the user's folder, shared or local.
+
+    Those without a folder are left out.
+    """
     shared_base, local_base = cluster.environments.caches.shared, local_folder(cluster)
     shared = {name: f"{shared_base}/$USER/{folder}" for name, folder in SHARED.items() if shared_base}
     local = {name: f"{local_base}/$USER/{folder}" for name, folder in LOCAL.items() if local_base}

@@ -29,7 +29,8 @@ def chrony_conf(cluster: Cluster, host: Host, header: str) -> str:
 def _serves(cluster: Cluster, host: Host) -> list[str]:
     """Return the lines of a control host, which serves time: its own servers, the other control hosts, its clients.
 
-    If no server responds, several control hosts elect a leader (`orphan`).
+    Without servers in the file: the distribution's pool, in a lab none. If no server responds, several control hosts
+    elect a leader (`orphan`).
     """
     peers = [control_host for control_host in cluster.hosts("control") if control_host.name != host.name]
     lines = [f"server {server} iburst\n" for server in cluster.time.servers]

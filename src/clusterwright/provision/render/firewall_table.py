@@ -133,7 +133,10 @@ def _slurm(cluster: Cluster, host: Host) -> Iterator[Opening]:
 
 
 def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
-    """Yield openings between compute hosts: gradients on the compute network, rendezvous by host name on management."""
+    """Yield openings between compute hosts: gradients on the compute network, rendezvous by host name on management.
+
+    Nothing for other hosts; on networks with several rails, the whole subnet is opened.
+    """
     if host.group.role != "compute":
         return
     names: tuple[tuple[NetworkName, str], ...] = (
@@ -179,7 +182,7 @@ def _services(cluster: Cluster, host: Host) -> Iterator[Opening]:
 
 
 def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
-    """Yield openings for storage, on the storage network if the host has it, else on management."""
+    """Yield openings for the storage of the file, on the storage network if the host has it, else on management."""
     network: NetworkName = "storage" if "storage" in host.addresses else "management"
     to, subnet = host.addresses[network], cluster.networks.named()[network].subnet
     subnet_peers = Peers(f"subnet_{network}", (_span(subnet),))

@@ -62,9 +62,9 @@ def _connections(cluster: Cluster) -> tuple[Option, ...]:
 
 
 def _attributes(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
-    """Return the attribute cache options: `noac` on request; no negative entries where hosts wait for new files.
+    """Return the attribute cache options: `noac` on request, else no negative entries for the folder with the runs.
 
-    That is the shared folder with the runs.
+    There hosts wait for new files. Empty for other folders.
     """
     if folder.noac:
         return (Option("noac", _NOAC),)

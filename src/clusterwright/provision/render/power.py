@@ -60,7 +60,7 @@ ResumeTimeout={saving.resume_timeout}
 
 
 def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
-    """Return SuspendExcNodes and SuspendExcStates: spares, excluded groups and states.
+    """Return the lines SuspendExcNodes and SuspendExcStates: spares, excluded groups and states; "" if there are none.
 
     Slurm expects entries with a count (the spares) first.
     """
@@ -85,7 +85,10 @@ def power_saving_hosts(cluster: Cluster) -> tuple[Host, ...]:
 
 
 def power_settings(cluster: Cluster, saving: PowerSaving) -> str:
-    """Return the power control service's settings; in a lab, the lab simulates the BMCs."""
+    """Return the power control service's settings as JSON.
+
+    In a lab, the lab simulates the BMCs, so they have no address.
+    """
     provider = _provider(cluster, saving)
     bmc: Mapping[str, Any] = getattr(saving.provider, "bmc", {}) if provider["kind"] != "lab" else {}
     hosts: dict[str, dict[str, str]] = {}

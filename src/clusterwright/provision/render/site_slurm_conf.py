@@ -16,7 +16,7 @@ CONTROLLERS = "SlurmctldHost"  # an option with several controllers has a line f
 
 
 def site_slurm_conf(cluster: Cluster) -> str:
-    """Return the settings, the nodes and the partitions that the file sets, as paragraphs."""
+    """Return the settings, the nodes and the partitions that the file sets, as paragraphs, without defaults of ours."""
     options = {key: value for key, value in cluster.slurm.options.items() if key != CONTROLLERS}
     named = {"ClusterName": cluster.name} if "ClusterName" not in options else {}
     settings = [conf_line([], {key: value}) for key, value in {**named, **options}.items()]

@@ -79,7 +79,10 @@ def _keys(rows: Mapping[str, int]) -> str:
 
 @cache_per_instance
 def slurm_conf(cluster: Cluster, header: str) -> str:
-    """Return slurm.conf: settings with their reasons, nodes, partitions."""
+    """Return slurm.conf: settings with their reasons, nodes, partitions.
+
+    With `slurm.defaults: slurm` only the file's own.
+    """
     if cluster.slurm.defaults == "slurm":
         return header + site_slurm_conf(cluster)
     settings = (

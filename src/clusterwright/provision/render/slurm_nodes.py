@@ -82,7 +82,10 @@ def _partition(cluster: Cluster, name: str, partition: Partition) -> Iterator[Ro
 
 
 def partition_limits(partition: Partition) -> Iterator[Row]:
-    """Yield time limits, maximum size, priority and exclusive use of a partition, where they are set."""
+    """Yield time limits, maximum size, priority and exclusive use of a partition, where they are no defaults.
+
+    MaxTime is always there.
+    """
     yield "MaxTime", format_slurm_time(partition.max_time)
     if partition.default_time is not None:
         yield "DefaultTime", format_slurm_time(partition.default_time)
@@ -95,7 +98,10 @@ def partition_limits(partition: Partition) -> Iterator[Row]:
 
 
 def _shares(groups: list[NodeGroup], partition: Partition) -> Iterator[Row]:
-    """Yield a job's default memory per CPU, and memory and CPUs per GPU: the share on the smallest host."""
+    """Yield a job's default memory per CPU, and memory and CPUs per GPU: the share on the smallest host, in MiB.
+
+    Values of the partition override those per GPU, which only partitions with GPUs have.
+    """
     yield "DefMemPerCPU", str(min(free_memory_mib(group) // group.cpus.threads for group in groups))
     with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
     if with_gpus:

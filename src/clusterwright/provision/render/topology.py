@@ -28,9 +28,10 @@ class Blocks:
 
 
 def kind_of(cluster: Cluster) -> Kind:
-    """Return the kind of Slurm's topology in the file; auto: a tree if every compute group names its switch.
+    """Return the kind of Slurm's topology in the file.
 
-    Slurm never schedules hosts without a switch in a tree.
+    `auto`: a tree if every compute group names its switch, else `none`. `none` without compute hosts. Slurm never
+    schedules hosts without a switch in a tree.
     """
     groups = [group for group in cluster.nodes.values() if group.role == "compute"]
     if cluster.slurm.topology != "auto":

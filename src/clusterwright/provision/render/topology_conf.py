@@ -14,7 +14,10 @@ _FILES: tuple[SlurmFile, ...] = ("topology.yaml", "topology.conf")  # Slurm read
 
 @cache_per_instance
 def topology(cluster: Cluster, header: str) -> tuple[str, str] | None:
-    """Return name and text of the topology file for the release; None without a topology."""
+    """Return name and text of the topology file for the release, the site's own if it has one.
+
+    None without a topology.
+    """
     for site_file in _FILES:
         if (text := cluster.slurm.file_text(site_file, header)) is not None:
             return site_file, text

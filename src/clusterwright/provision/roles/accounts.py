@@ -51,7 +51,7 @@ def homes_from(cluster: Cluster) -> str | None:
 
 
 def _sudo(cluster: Cluster, header: str) -> tuple[Resource, ...]:
-    """Return the sudo rule of admins, without a password: accounts have keys only."""
+    """Return sudo and the rule of admins, without a password, as accounts have keys only; nothing without admins."""
     admins = [name for name, user in cluster.users.items() if user.admin]
     if not admins:
         return ()

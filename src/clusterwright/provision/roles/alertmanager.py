@@ -42,9 +42,9 @@ def secret_files(cluster: Cluster) -> dict[str, tuple[str, bool]]:
 
 
 def alertmanager(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return Alertmanager, on loopback, for system accounts and operators only, and without clustering.
+    """Return Alertmanager for the first control host with `monitoring.prometheus`, else nothing.
 
-    Each secret is in a file of its own.
+    It is on loopback, for system accounts and operators only, without clustering; each secret is in a file of its own.
     """
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()

@@ -18,7 +18,10 @@ SERVICE = "beegfs-client.service"
 
 @alike
 def beegfs(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the BeeGFS client: its service builds the kernel module and mounts all folders of beegfs-mounts.conf."""
+    """Return the BeeGFS client, whose service builds the kernel module and mounts all folders of beegfs-mounts.conf.
+
+    Nothing without BeeGFS storage. A change of its files costs a drain.
+    """
     folders = {name: folder for name, folder in cluster.storage.items() if isinstance(folder, Beegfs)}
     if not folders:
         return ()

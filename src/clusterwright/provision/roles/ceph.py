@@ -17,7 +17,10 @@ NAME, SECRET = "clusterwright", "/etc/ceph/clusterwright.secret"
 
 @alike
 def ceph(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the CephFS client and mounts; the site installs the key of client.clusterwright itself."""
+    """Return the CephFS client and mounts; nothing without Ceph storage.
+
+    The site installs the key of client.clusterwright itself.
+    """
     folders = [folder for folder in cluster.storage.values() if isinstance(folder, Ceph)]
     if not folders:
         return ()

@@ -23,7 +23,10 @@ def subjects(cluster: Cluster) -> dict[str, str]:
 
 
 def certificates(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the CA certificate and the host's certificate and key; on the control host also Prometheus's."""
+    """Return the CA certificate and the host's certificate and key; on the control host also Prometheus's.
+
+    Nothing if monitoring scrapes no host.
+    """
     if not cluster.monitoring.is_scraped:
         return ()
     files = [

@@ -33,7 +33,8 @@ WantedBy=multi-user.target
 def container_toolkit(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Return the four packages in one version and a unit that rewrites the CDI specification at each boot.
 
-    A new driver has other files, so the specification must follow it.
+    Nothing unless `container_toolkit` is set and the host has NVIDIA GPUs; newer versions, which rewrite it, have no
+    unit.
     """
     section = of_nvidia(cluster, host)
     if section is None or section.container_toolkit is None:

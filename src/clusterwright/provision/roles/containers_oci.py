@@ -22,7 +22,11 @@ TMPFILES = "/etc/tmpfiles.d/clusterwright-oci.conf"
 
 @alike
 def containers_oci(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the files of `srun --container` if the cluster file has `oci` containers; none on login hosts."""
+    """Return the files of `srun --container` if the cluster file has `oci` containers; none on login hosts.
+
+    oci.conf, except for compute hosts in configless mode; for compute hosts also crun, its start program and the list
+    of mounts.
+    """
     if "oci" not in cluster.environments.containers or host.group.role == "login":
         return ()
     conf = File(path=f"{FOLDER}/oci.conf", content=oci_conf(cluster, context.header()))

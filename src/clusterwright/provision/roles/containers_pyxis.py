@@ -17,7 +17,7 @@ PLUGIN = "spank_pyxis.so"
 
 @alike
 def containers_pyxis(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the pyxis plugin for hosts that submit or run jobs, and enroot for compute hosts."""
+    """Return the pyxis plugin for all hosts, enroot for compute hosts, if `environments.containers` has `pyxis`."""
     if "pyxis" not in cluster.environments.containers:
         return ()
     header, plugin = context.header(), f"{cluster.platform.slurm_plugins}/{PLUGIN}"

@@ -13,9 +13,10 @@ DEPENDENCIES = ("nvidia",)
 
 @alike
 def cuda(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """Return CUDA, cuDNN and NCCL as separate package sets: one that is unavailable does not block the others.
+    """Return CUDA, cuDNN and NCCL, as far as `software` sets them, for hosts with NVIDIA GPUs.
 
-    The cost is a drain, because jobs have their files open.
+    They are separate package sets: one that is unavailable does not block the others. The cost is a drain, because jobs
+    have their files open.
     """
     software = cluster.software
     if of_nvidia(cluster, host) is None:

@@ -68,7 +68,10 @@ WantedBy=multi-user.target
 
 
 def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the unit of our metrics exporter and its settings for this host."""
+    """Return the unit of our metrics exporter and its settings for this host.
+
+    Nothing if `monitoring.exporter` is off.
+    """
     if not cluster.monitoring.exporter:
         return ()
     settings = File(path=SETTINGS, content=_settings(cluster, host))

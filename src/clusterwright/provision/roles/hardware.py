@@ -12,9 +12,9 @@ DEPENDENCIES = ("base",)
 
 @alike
 def hardware(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:  # noqa: ARG001 (every role's signature)
-    """Return the GPU device files and the memory that slurm.conf declares, to compare with the host.
+    """Return the GPU device files and the memory that slurm.conf declares, to compare with a compute host.
 
-    A lab's hosts share the machine's memory, so theirs is not compared.
+    Nothing for other hosts. A lab's hosts share the machine's memory, so theirs is not compared.
     """
     group = host.group
     if group.role != "compute":

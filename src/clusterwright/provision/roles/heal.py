@@ -61,7 +61,7 @@ Host {hosts}
 def heal(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Return the unit that repairs the cluster, with its SSH key, for the control host; for others the public key.
 
-    The key is valid from the addresses of the control host only.
+    Nothing if `heal.watch` is off. The key is valid from the addresses of the control host only.
     """
     if not cluster.heal.watch:
         return ()

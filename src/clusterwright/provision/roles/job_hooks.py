@@ -13,9 +13,10 @@ DEPENDENCIES = ("base",)  # sorts before slurm, because slurm.conf names the pro
 
 @alike
 def job_hooks(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the programs around jobs and the scratch folder. Each job reads them anew, so a change costs nothing.
+    """Return the programs around jobs and the scratch folder for compute hosts; nothing if `slurm.health` is off.
 
-    They are installed before slurm.conf names them. In a lab the first local disk is a folder.
+    Each job reads them anew, so a change costs nothing. They are installed before slurm.conf names them. In a lab the
+    first local disk is a folder.
     """
     if not cluster.slurm.health or host.group.role != "compute":
         return ()

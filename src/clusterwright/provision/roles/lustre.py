@@ -18,7 +18,10 @@ MODULES = "/etc/modules-load.d/clusterwright-lustre.conf"
 
 @alike
 def lustre(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the Lustre client, LNet and mounts; the packages come from the site's repository."""
+    """Return the Lustre client, LNet and mounts; nothing without Lustre storage.
+
+    The packages come from the site's repository. A change of LNet costs a drain.
+    """
     folders = [folder for folder in cluster.storage.values() if isinstance(folder, Lustre)]
     if not folders:
         return ()

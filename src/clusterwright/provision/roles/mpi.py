@@ -32,7 +32,10 @@ osc = ucx
 
 
 def mpi(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return Open MPI and its settings; in a lab MPI uses TCP, because lab adapters carry no traffic."""
+    """Return Open MPI for compute and login hosts and its settings for compute hosts; nothing unless `rdma.mpi` is on.
+
+    In a lab MPI uses TCP, because lab adapters carry no traffic.
+    """
     if cluster.rdma is None or not cluster.rdma.mpi or host.group.role == "control":
         return ()
     packages = rdma_packages(cluster, "mpi")

@@ -17,7 +17,10 @@ _COMPUTED_REASON = """# A job's environment takes precedence over these.
 
 
 def nccl(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return /etc/nccl.conf: computed on each host if the cluster has `rdma`, else from the variables of `jobs`."""
+    """Return /etc/nccl.conf for compute hosts: computed on each if the file has `rdma`, else from `jobs.variables`.
+
+    Nothing if these have no NCCL variable.
+    """
     if host.group.role != "compute":
         return ()
     if cluster.rdma is not None:

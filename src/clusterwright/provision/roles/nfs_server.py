@@ -29,7 +29,10 @@ LimitNOFILE=1048576
 
 
 def nfs_server(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the exports of this host, with root squashed: a compromised client does not own the files of all users."""
+    """Return the NFS server of this host, its folders and exports, if the file names it as a server, else nothing.
+
+    Root is squashed: a compromised client does not own the files of all users.
+    """
     served = [
         folder
         for folder in cluster.storage.values()

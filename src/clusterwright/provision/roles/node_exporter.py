@@ -49,7 +49,7 @@ def supports_tls(cluster: Cluster) -> bool:
 
 
 def node_exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return node_exporter, listening on the management address only."""
+    """Return node_exporter, listening on the management address only; nothing if `monitoring.node_exporter` is off."""
     if not cluster.monitoring.node_exporter:
         return ()
     platform, listen = cluster.platform, f"--web.listen-address={host.management}:{EXPORTER_PORT}"

@@ -59,7 +59,10 @@ Json = dict[str, Any]
 
 
 def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the notification service, on loopback; receivers' secrets are in files that only it can read."""
+    """Return the notification service, on loopback, for the first control host if Prometheus is on, else nothing.
+
+    Receivers' secrets are in files that only it can read.
+    """
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
     settings = File(path=SETTINGS, content=_settings(cluster))

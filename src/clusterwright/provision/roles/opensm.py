@@ -21,7 +21,10 @@ ignore_other_sm FALSE
 
 
 def opensm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return opensm for the hosts that the file names; a lab starts none, because its ports carry no traffic."""
+    """Return opensm for the hosts that `rdma.subnet_managers` names, else nothing.
+
+    A lab starts none, because its ports carry no traffic.
+    """
     rdma = cluster.rdma
     managers = [manager for manager in (rdma.subnet_managers if rdma else ()) if manager.host == host.name]
     if not managers:

@@ -59,7 +59,10 @@ ExecStart=/bin/sh -c 'mkdir /run/clusterwright-booted 2>/dev/null && set -- -b; 
 
 
 def power(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the power control service; nothing without power saving or if Slurm calls the site's programs itself."""
+    """Return the power control service for the first control host; in a lab also a drop-in of slurmd on compute hosts.
+
+    Nothing without power saving or if Slurm calls the site's programs itself.
+    """
     saving = cluster.slurm.power_saving
     if saving is None or saving.provider is None:
         return ()

@@ -28,7 +28,10 @@ StartLimitIntervalSec=0
 
 
 def prometheus(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the distribution's Prometheus; it reloads changed targets and rules without a restart."""
+    """Return the distribution's Prometheus for the first control host with `monitoring.prometheus`, else nothing.
+
+    It reloads changed targets and rules without a restart.
+    """
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
     monitoring, header = cluster.monitoring, context.header()

@@ -17,7 +17,10 @@ FOLDER = "/opt/clusterwright/environments"
 
 
 def python_environments(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return an independent unit for each environment: one team's failing packages do not block other teams."""
+    """Return the Python environments, for the first control host only; nothing without any.
+
+    Each has a unit of its own: one team's failing packages do not block other teams.
+    """
     environments = cluster.environments.python
     if host.name != cluster.control.name or not environments:
         return ()

@@ -29,7 +29,10 @@ exit 0
 
 @alike
 def rdma_core(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return RDMA packages and modules for hosts with an InfiniBand or RoCE network; a lab loads no modules."""
+    """Return RDMA packages and modules for hosts with an InfiniBand or RoCE network; nothing without `rdma`.
+
+    A lab loads no modules.
+    """
     networks = rdma_networks(cluster, host)
     if cluster.rdma is None or not networks:
         return ()
@@ -57,7 +60,7 @@ def _peer(cluster: Cluster, host: Host) -> tuple[Package, ...]:
 
 
 def _modules(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the unit that loads kernel modules at boot and when the list changes."""
+    """Return the unit that loads kernel modules at boot and when the list changes; nothing in a lab."""
     if cluster.lab:
         return ()
     kinds = {cluster.networks.named()[name].kind for name in rdma_networks(cluster, host)}

@@ -38,7 +38,7 @@ def repository_files(cluster: Cluster, context: RoleContext) -> tuple[File, ...]
 
 
 def _epel(cluster: Cluster) -> tuple[Resource, ...]:
-    """Return the EPEL package; nothing if the site names its own mirror `epel`."""
+    """Return the EPEL package if the cluster file needs EPEL; nothing if the site names its own mirror `epel`."""
     environments = cluster.environments
     needs_epel = (
         cluster.monitoring.node_exporter

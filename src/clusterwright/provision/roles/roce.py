@@ -28,7 +28,10 @@ UNIT = oneshot(
 
 @alike
 def roce(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the RoCE settings for hosts with such a network. A change interrupts traffic, so it needs a drain."""
+    """Return the RoCE settings for hosts with a RoCE network; nothing without `rdma`.
+
+    A change interrupts traffic, so it needs a drain.
+    """
     networks = cluster.networks.named()
     names = [name for name in rdma_networks(cluster, host) if networks[name].kind == "roce"]
     if cluster.rdma is None or not names:

@@ -22,7 +22,10 @@ SUBSYSTEM=="drm", KERNEL=="renderD*", MODE="0666"
 
 @alike
 def rocm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return AMD's driver and ROCm. Rendered and planned only: never tried on AMD hardware."""
+    """Return AMD's driver and ROCm for hosts with AMD GPUs, if `software.rocm` is set, else nothing.
+
+    Rendered and planned only: never tried on AMD hardware.
+    """
     section, gpus = cluster.software.rocm, host.group.gpus
     if section is None or gpus is None or vendor(gpus.model) != "AMD":
         return ()

@@ -20,7 +20,10 @@ _COUNTED = {"xfs": ("uquota", "gquota"), "ext4": ("usrquota", "grpquota")}  # xf
 
 @alike
 def scratch(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the file systems on local disks; in a lab, `job_hooks` creates a folder instead."""
+    """Return the file systems on local disks that the file has us manage; nothing without any.
+
+    In a lab, `job_hooks` creates a folder instead.
+    """
     ours = managed_disks(cluster, host)
     if not ours:
         return ()

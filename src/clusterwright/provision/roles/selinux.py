@@ -35,7 +35,7 @@ ExecStart=/bin/sh -c 'selinuxenabled || exit 0; getsebool {name} | grep -q " on$
 
 @alike
 def selinux(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the SELinux mode and a unit for the booleans.
+    """Return the SELinux mode and a unit for the booleans, if any; nothing on distributions without SELinux.
 
     Slurm's daemons have no policy on Rocky and Alma and run unconfined, as do jobs. Our files are in folders whose
     default contexts fit: /opt, /etc, /var/lib, /run.
@@ -57,7 +57,10 @@ def selinux(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resour
 
 
 def _booleans(cluster: Cluster) -> tuple[tuple[str, str], ...]:
-    """Return name and reason of each boolean. `use_nfs_home_dirs`: sshd_selinux(8), "support NFS home directories"."""
+    """Return name and reason of each boolean: only `use_nfs_home_dirs`, if a folder below /home is on NFS.
+
+    Its source is sshd_selinux(8), "support NFS home directories".
+    """
     homes = [
         folder.path
         for folder in cluster.storage.values()

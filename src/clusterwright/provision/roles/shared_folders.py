@@ -42,7 +42,8 @@ def shared_folders(cluster: Cluster, host: Host, context: RoleContext) -> tuple[
 def _runs(cluster: Cluster, host: Host) -> tuple[Directory, ...]:
     """Return the folder of runs: on the NFS server if a cluster host serves the folder, else on the control host.
 
-    On the control host the parent folder is not created, because it exists only while it is mounted.
+    Nothing for other hosts or without storage. On the control host the parent folder is not created, because it exists
+    only while it is mounted.
     """
     folder = next(iter(cluster.storage.values()), None)
     if isinstance(folder, Nfs) and folder.server in {cluster_host.name for cluster_host in cluster.hosts()}:

@@ -73,7 +73,7 @@ def fetches(cluster: Cluster, host: Host) -> bool:
 
 
 def _files(cluster: Cluster, host: Host, header: str) -> tuple[File, ...]:
-    """Return the files that the daemon reads; login hosts need slurm.conf only."""
+    """Return the files that the daemon reads, topology included if there is one; login hosts need slurm.conf only."""
     files = [_slurm_conf(cluster, header)]
     if host.group.role == "login":
         return tuple(files)

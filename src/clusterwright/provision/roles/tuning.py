@@ -50,9 +50,10 @@ if [ "$(wc -l </proc/swaps)" -gt 1 ]; then swapoff -a; fi
 
 @alike
 def tuning(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the script and the unit that runs it at boot and after changes; an empty swap.target masks swap.
+    """Return the script and the unit that runs it at boot and after changes, for compute hosts; nothing for others.
 
-    `reload`: there is no daemon to restart; the script runs again.
+    Unless `system.swap` is on, an empty swap.target masks swap. `reload`: there is no daemon to restart; the script
+    runs again.
     """
     if host.group.role != "compute":
         return ()
