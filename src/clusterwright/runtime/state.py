@@ -22,7 +22,7 @@ def capture() -> dict[str, Any]:
 
 
 def restore(state: dict[str, Any]) -> None:
-    """Set all random states, so that draws repeat those after `capture`."""
+    """Set all random states, so that draws repeat those after `capture`: Python, torch, and NumPy and CUDA if used."""
     version, internal, gauss = state["python"]
     random.setstate((version, tuple(internal), gauss))
     torch.set_rng_state(state["torch"])
