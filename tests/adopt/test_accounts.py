@@ -9,8 +9,11 @@ from clusterwright.adopt.facts import facts_of
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.adopt.site import describe
 from clusterwright.onhost.provision import accounts, records, reservations
+from clusterwright.provision.package_bundle.requirements import context_without_secrets
 from clusterwright.provision.render.accounts import account_rows
 from clusterwright.provision.render.reservations import reservation_rows
+from clusterwright.provision.resources import File, Group, User
+from clusterwright.provision.roles import desired_resources
 
 # Recorded on 2026-11-27 from slurmdbd and slurmctld 22.05.8 of a lab whose accounts were typed by hand.
 RECORDED = Path(__file__).parent / "recorded" / "slurmdbd"
@@ -191,8 +194,22 @@ def test_ids_are_those_of_hosts_where_the_group_is_the_account():
     assert cluster.unix_groups() == {"hep": 5003}
 
 
+def test_roles_create_only_accounts_that_the_file_has_with_ids():
+    """Of an account that LDAP or the site creates, a managed role has no user, no group, and no key."""
+    cluster = described(ADMIN, RecordedHost(passwd=PASSWD, group=GROUP)).cluster
+    managed = cluster.model_copy(update={"manage": ("accounts", "ssh")})
+
+    resources = desired_resources(managed, managed.control, context_without_secrets())
+
+    assert [resource.name for resource in resources if isinstance(resource, User)] == ["carl"]
+    assert [resource.name for resource in resources if isinstance(resource, Group)] == ["hep"]
+    paths = [resource.path for resource in resources if isinstance(resource, File)]
+    assert any(path.endswith("/carl") for path in paths)
+    assert not any(path.endswith(("/erik", "/bob", "/alice")) for path in paths)
+
+
 def test_reservations_are_sections_that_change_nothing():
-    """Maintenance, a weekly course and a day of one user; an apply of the role would call scontrol for nothing."""
+    """Maintenance, also of all nodes, a weekly course, a day of one user: apply would call scontrol for nothing."""
     cluster = described(ADMIN).cluster
     fields = [
         dict(part.split("=", 1) for part in line.split() if "=" in part)
@@ -201,10 +218,10 @@ def test_reservations_are_sections_that_change_nothing():
     have = {row["ReservationName"]: row for row in fields}
 
     rows = reservation_rows(cluster)
-    assert [row["name"] for row in rows] == ["maint", "course", "guests"]
+    assert [row["name"] for row in rows] == ["maint", "course", "guests", "powercut"]
     assert cluster.reservations["course"].repeat == "weekly"
     assert cluster.reservations["maint"].maintenance
-    assert [reservations.differences(row, have[row["name"]]) for row in rows] == [[], [], []]
+    assert [reservations.differences(row, have[row["name"]]) for row in rows] == [[], [], [], []]
 
 
 def test_without_accounting_no_teams_are_in_the_file():
@@ -242,3 +259,12 @@ def test_damaged_tables_are_no_error(name, text):
     assert site.differences == ()
     assert "\x1b" not in site.text
     listed(site)
+
+
+def test_accounts_of_hosts_are_listed_unless_they_are_users_of_the_file():
+    """A person without an account in Slurm is one line of /etc/passwd; system accounts are none."""
+    passwd = PASSWD + "mallory:x:7103:100::/home/mallory:/bin/sh\ndaemon:x:1:1::/:/bin/false\n"
+
+    assert [text for text in listed(described(ADMIN, RecordedHost(passwd=passwd))) if "uid=" in text] == [
+        "mallory uid=7103"
+    ]

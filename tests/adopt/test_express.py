@@ -10,9 +10,12 @@ from clusterwright.config.load import cluster_of
 from clusterwright.config.reader import read
 from clusterwright.config.slurm_rules import Source
 from clusterwright.errors import SpecError, WrightError
+from clusterwright.provision.package_bundle.requirements import context_without_secrets
 from clusterwright.provision.render.cgroup_conf import cgroup_conf
 from clusterwright.provision.render.gres_conf import gres_conf
 from clusterwright.provision.render.topology_conf import topology
+from clusterwright.provision.resources import File
+from clusterwright.provision.roles import desired_resources
 
 SITE = """ClusterName=Physics_2
 SlurmctldHost=ctl(10.1.0.1)
@@ -154,6 +157,24 @@ def test_lines_of_other_files_belong_to_the_file_of_a_site_only():
         cluster_of(read(text.encode(), "cluster.yaml"))
 
     assert "slurm.files" in str(error.value)
+
+
+def test_programs_of_the_site_keep_their_paths():
+    """Prolog, epilog and other programs are options; the role slurm renders the paths and writes no program."""
+    paths = {
+        "Prolog": "/etc/slurm/prolog.d/*",
+        "Epilog": "/usr/local/sbin/epilog.sh",
+        "TaskProlog": "/etc/slurm/task_prolog",
+        "PrologSlurmctld": "/opt/site/ctld",
+        "HealthCheckProgram": "/usr/sbin/nhc",
+    }
+    site = described(SITE + "".join(f"{key}={path}\n" for key, path in paths.items()))
+
+    managed = site.cluster.model_copy(update={"manage": ("slurm",)})
+    resources = desired_resources(managed, managed.control, context_without_secrets())
+    assert site.differences == ()
+    assert {key: site.cluster.slurm.options[key] for key in paths} == paths
+    assert not {resource.path for resource in resources if isinstance(resource, File)} & set(paths.values())
 
 
 def test_a_password_is_not_in_the_file():

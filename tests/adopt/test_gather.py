@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.adopt.facts import facts_of
-from clusterwright.adopt.gather import gather
+from clusterwright.adopt.gather import gather, gather_tables
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.adopt.site import describe
 from clusterwright.cli.diff import watched_lines
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import LocalMachine
 from clusterwright.errors import WrightError
 from clusterwright.provision.render.slurm_conf import slurm_conf
@@ -186,3 +187,22 @@ def test_two_control_hosts_with_different_systems_are_two_groups_of_the_same_mea
     assert cluster.control.name == "ctl1"
     assert cluster.host("ctl2").group.memory < cluster.host("ctl1").group.memory
     assert "SlurmctldHost=ctl1(10.5.0.1)\nSlurmctldHost=ctl2(10.5.0.2)\n" in slurm_conf(cluster, "")
+
+
+@pytest.mark.parametrize(("sudo", "expected"), [("exit 1", "own\n"), ('shift; ADMIN=all "$@"', "all\n")])
+def test_accounts_are_read_as_root_where_the_user_may(tmp_path, monkeypatch, sudo, expected):
+    """Under PrivateData a user sees only the own accounts; without sudo those are read."""
+    for name, script in (
+        ("id", "echo 1000"),
+        ("sudo", sudo),
+        ("sacctmgr", "echo ${ADMIN:-own}"),
+        ("scontrol", "echo ${ADMIN:-own}"),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    tables = gather_tables(Host(LocalMachine(), "localhost"))
+
+    assert set(tables.values()) == {expected}
+    assert set(tables) == {"qos", "associations", "users", "reservations"}

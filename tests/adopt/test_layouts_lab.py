@@ -70,7 +70,7 @@ TABLE = {
 MISSING = able()
 pytestmark = [
     pytest.mark.lab,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(bool(MISSING), reason="; ".join(finding.message for finding in MISSING)),
 ]
 # What an apply writes, by content; and every file outside of what daemons write, by owner, mode, size and time.
@@ -187,8 +187,8 @@ def play(site, key):
     values = {"munge_key": str(site.scratch / "munge.key"), "cores": os.cpu_count()}
     done = subprocess.run(
         [PLAYBOOK, "-i", LAYOUTS / "ansible" / "hosts", "-e", json.dumps(values), LAYOUTS / "ansible" / "play.yaml"],
-        env=os.environ | {"ANSIBLE_SSH_ARGS": f"-F {site.config}", "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True, text=True, timeout=300, check=False,
+        env=os.environ | {"ANSIBLE_SSH_ARGS": f"-F {site.config}", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PIPELINING": "1"},
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 

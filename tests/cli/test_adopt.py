@@ -1,5 +1,7 @@
 """`wright adopt`: one new file, whole or not at all."""
 
+import json
+
 import pytest
 
 from clusterwright.config.load import load_cluster
@@ -15,6 +17,7 @@ def adopt(command, tmp_path):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "slurm.conf").write_text(CONF)
     (tmp_path / "etc" / "gres.conf").write_text("AutoDetect=nvml\n")
+    (tmp_path / "etc" / "slurmdbd.conf").write_text("PurgeEventAfter=1month\n")
     return lambda *words: command("adopt", *words)
 
 
@@ -25,8 +28,33 @@ def test_a_copy_of_the_files_becomes_a_cluster_file(adopt, tmp_path):
     cluster, text = load_cluster("cluster.yaml"), (tmp_path / "cluster.yaml").read_text()
     assert done.returncode == 0
     assert (cluster.name, cluster.manage, len(cluster.hosts())) == ("tiny", (), 3)
-    assert "#   etc/gres.conf:1: AutoDetect=nvml: " in text
+    assert cluster.slurm.files == {"gres.conf": ("AutoDetect=nvml",)}
+    assert "#   etc/slurmdbd.conf:1: PurgeEventAfter=1month: " in text
     assert "1 line of the site's files" in done.stderr
+
+
+def test_json_has_what_the_file_does_not_hold(adopt, tmp_path):
+    """By file and line, also accounts of slurmdbd and lines of hosts in the folder; stdout has nothing else."""
+    etc = tmp_path / "etc"
+    (etc / "slurm.conf").write_text(CONF + "AccountingStorageType=accounting_storage/slurmdbd\n")
+    (etc / "associations").write_text(
+        "Cluster|Account|User|Share\ntiny|root||1\ntiny|hep||7\ntiny|staff||1\n"
+    )
+    (etc / "hosts" / "n1").mkdir(parents=True)
+    (etc / "hosts" / "n1" / "limits").write_text("==> /etc/security/limits.conf <==\n# none\n* hard core 0\n")
+
+    done = adopt("--folder", "etc", "--slurm", "24.05", "--json")
+
+    report = json.loads(done.stdout)
+    assert load_cluster("cluster.yaml").teams["hep"].shares == 7
+    assert (report["file"], report["cluster"], report["differences"]) == ("cluster.yaml", "tiny", [])
+    assert [(line["file"], line["line"], line["text"]) for line in report["left_out"]] == [
+        ("associations", 4, "account staff"),
+        ("n1:/etc/security/limits.conf", 2, "* hard core 0"),
+        ("etc/slurmdbd.conf", 1, "PurgeEventAfter=1month"),
+    ]
+    assert all(line["reason"] for line in report["left_out"])
+    assert "os" in report["placeholders"]
 
 
 def test_the_version_is_that_of_the_folder(adopt, tmp_path):

@@ -265,12 +265,14 @@ def _member_settings(
         for (user, account), record in records.members.items()
         if user in users and account in teams
     }
-    for team, section in teams.items():
-        members = [values for (_user, account), values in settings.items() if account == team]
-        limits = {_pop_gpus(dict(values), "GrpTRES") for values in members}
+    members: dict[str, list[dict[str, str]]] = {}
+    for (_user, account), values in settings.items():
+        members.setdefault(account, []).append(values)
+    for account, rows in members.items():
+        limits = {_pop_gpus(dict(values), "GrpTRES") for values in rows}
         if len(limits) == 1 and (limit := limits.pop()) is not None:
-            section["max_gpus_per_user"] = limit
-            for values in members:
+            teams[account]["max_gpus_per_user"] = limit
+            for values in rows:
                 _pop_gpus(values, "GrpTRES")
     users_by_text: dict[tuple[str, str], list[str]] = {}
     for (user, account), values in settings.items():

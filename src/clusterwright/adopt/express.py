@@ -135,8 +135,7 @@ def _host_sections(
     compute = frozenset(
         host for group in groups.values() if not is_only_controller(group) for host in group.hosts
     )
-    uids = frozenset(name for name, user in users.items() if "uid" in user)
-    settings = host_settings(facts.hosts, compute, uids, facts.shared)
+    settings = host_settings(facts.hosts, compute, frozenset(users), facts.shared)
     left_out += settings.left_out
     system: dict[str, Any] = {"sysctl": dict(settings.sysctl)} if settings.sysctl else {}
     system |= {"hold_packages": list(settings.held_packages)} if settings.held_packages else {}

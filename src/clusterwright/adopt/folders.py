@@ -23,7 +23,7 @@ _NFS_SOURCE = re.compile(r"([a-z0-9][a-z0-9.-]{0,252}):(/[A-Za-z0-9._/+@=,-]{0,1
 _OPTION = re.compile(r"[a-z_]+(=[A-Za-z0-9_.:-]+)?")
 # Of fstab(5) and systemd.mount(5): they say when a folder is mounted, not how.
 _GENERAL_OPTIONS = frozenset({"defaults", "rw", "auto", "noauto", "nofail", "_netdev", "user", "users"})
-_SYSTEM_MOUNTS = ("/", "/boot", "/boot/efi", "none", "swap", "/proc", "/sys", "/dev/pts", "/run", "/tmp")  # nosec B108 # noqa: S108 (names of mounts, no files of ours)
+_SYSTEM_MOUNTS = ("/", "/boot", "/boot/efi", "none", "swap", "/proc", "/sys", "/dev/pts", "/run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SharedFolder:
 
 def shared_folders(hosts: Mapping[str, RecordedHost]) -> tuple[SharedFolder, ...]:
     """Return the network folders that each host mounts or exports; homes last, because runs are stored in the first."""
-    tables = {name: _network_mounts(host) for name, host in hosts.items() if host.mounts}
+    tables = {name: mounted_folders(host) for name, host in hosts.items() if host.mounts}
     folders = {folder.path: folder for table in tables.values() for folder in table.values()}
     common = [
         folder
@@ -72,7 +72,8 @@ def _merged(folder: SharedFolder, mounted: list[SharedFolder]) -> SharedFolder:
     return folder if len({other.options for other in mounted}) == 1 else replace(folder, options=None)
 
 
-def _network_mounts(host: RecordedHost) -> dict[str, SharedFolder]:
+def mounted_folders(host: RecordedHost) -> dict[str, SharedFolder]:
+    """Return the network folders of a host by path."""
     try:
         table = mounts.parse(host.mounts)
     except (KeyError, ValueError, TypeError):
@@ -116,14 +117,23 @@ def storage_sections(
         if folder.path.removeprefix("/home/") in users:
             continue
         stem = re.sub(r"[^A-Za-z0-9-]+", "-", folder.path).strip("-0123456789") or "folder"
-        section: dict[str, Any] = {"kind": "local", "path": folder.path}
-        if (source := folder.nfs_source) is not None:
-            server = source[0].partition(".")[0] if source[0].partition(".")[0] in hosts else source[0]
-            section = {"kind": "nfs", "path": folder.path, "server": server}
-            section |= {"export": source[1]} if source[1] != folder.path else {}
-            section |= {"options": list(folder.options)} if folder.options else {}
-        named[free_name(stem, named)] = section
+        named[free_name(stem, named)] = storage_section(folder, hosts)
     return named
+
+
+def storage_section(folder: SharedFolder, hosts: frozenset[str]) -> dict[str, Any]:
+    """Return the section of a folder; a server that is one of the hosts has the host's name."""
+    if (source := folder.nfs_source) is None:
+        return {"kind": "local", "path": folder.path}
+    server, export = source
+    name = server.partition(".")[0]
+    section: dict[str, Any] = {
+        "kind": "nfs",
+        "path": folder.path,
+        "server": name if name in hosts else server,
+    }
+    section |= {"export": export} if export != folder.path else {}
+    return section | ({"options": list(folder.options)} if folder.options else {})
 
 
 def unheld_mounts(host: RecordedHost, folders: tuple[SharedFolder, ...]) -> Iterator[Line]:

@@ -10,6 +10,7 @@ from clusterwright.adopt.account_tables import ASSOCIATIONS, QOS, USERS
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.adopt.reservations import TABLE
 from clusterwright.adopt.watch import watches_accounts
+from clusterwright.adopt.watch_hosts import TEXTS
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm_rules import parse_conf
 from clusterwright.config.slurm_rules.rules.network import controller_name
@@ -67,13 +68,14 @@ def gather(remote: Connection, control: str, hosts: Sequence[str] = ()) -> Recor
     return replace(site, hosts=facts)
 
 
-def read_host(host: Host) -> RecordedHost:
-    """Read the texts of a host.
+def read_host(host: Host, names: Sequence[str] = ()) -> RecordedHost:
+    """Read the texts of a host, or those with these names.
 
     Raises:
         WrightError: the host does not answer.
     """
-    return RecordedHost(**_run(host, _SUDO, HOST_COMMANDS))
+    commands = {name: HOST_COMMANDS[name] for name in names or HOST_COMMANDS}
+    return RecordedHost(**_run(host, _SUDO, commands))
 
 
 def gather_watched(remote: Connection, cluster: Cluster) -> RecordedSite:
@@ -87,15 +89,30 @@ def gather_watched(remote: Connection, cluster: Cluster) -> RecordedSite:
     return replace(site, tables=gather_tables(host)) if watches_accounts(cluster) else site
 
 
+def gather_watched_hosts(remote: Connection, cluster: Cluster) -> dict[str, RecordedHost | None]:
+    """Read what `wright diff` watches of each host that exists; None for a host that does not answer."""
+
+    def read(name: str) -> RecordedHost | None:
+        try:
+            return read_host(Host(remote, name), TEXTS)
+        except WrightError:
+            return None
+
+    return fan_out(cluster.permanent_hosts(), read)
+
+
 def gather_tables(host: Host) -> dict[str, str]:
-    """Read accounts, users, QOS and reservations from slurmdbd and slurmctld, with what the login user may see."""
+    """Read accounts, users, QOS and reservations from slurmdbd and slurmctld: all, or what the login user may see."""
     commands = {
         QOS: client.all_qos(),
         ASSOCIATIONS: client.all_associations(),
         USERS: client.all_users(),
         TABLE: client.show_reservations(),
     }
-    return _run(host, "", {name: f"timeout 30 {client.line(argv)}" for name, argv in commands.items()})
+    lines = {name: client.line(argv) for name, argv in commands.items()}
+    return _run(
+        host, _SUDO, {name: f"timeout 30 $sudo {line} || timeout 30 {line}" for name, line in lines.items()}
+    )
 
 
 def gather_slurm(host: Host) -> RecordedSite:

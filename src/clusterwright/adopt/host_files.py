@@ -41,7 +41,7 @@ def host_settings(
 ) -> HostSettings:
     """Return the settings that all compute hosts, or for packages all hosts, have in common, and all other lines.
 
-    `users` have a uid in the cluster file, `folders` are its storage.
+    `users` and `folders` are those of the cluster file.
     """
     sysctl = _common_sysctl([host for name, host in hosts.items() if name in compute])
     held = _common_packages(hosts.values())
@@ -172,5 +172,5 @@ def _people(host: RecordedHost, users: frozenset[str]) -> Iterator[tuple[Line, s
         if is_person and row[0] not in users and _FIRST_PERSON <= int(row[2]) <= _LAST_PERSON:
             yield (
                 ("/etc/passwd", number, f"{row[0]} uid={row[2]}"),
-                _("the account has no uid in `users`; the host keeps it"),
+                _("the account is of no user in the file; the host keeps it"),
             )

@@ -17,8 +17,8 @@ from clusterwright.units import DAY_S, MINUTE_S, WEEK_S, format_duration
 
 TABLE = "reservations"  # name of the text of `scontrol show reservation -o`
 _REPEAT = {"DAILY": "daily", "WEEKLY": "weekly", "WEEKDAY": "weekdays"}
-# slurmctld sets SPEC_NODES by itself; IGNORE_JOBS says how the reservation was created.
-_HARMLESS = frozenset({"MAINT", "SPEC_NODES", "IGNORE_JOBS", *_REPEAT})
+# slurmctld sets SPEC_NODES, and ALL_NODES for Nodes=ALL, by itself; IGNORE_JOBS says how the reservation was created.
+_HARMLESS = frozenset({"MAINT", "SPEC_NODES", "ALL_NODES", "IGNORE_JOBS", *_REPEAT})
 _OTHER_SELECTIONS = ("Features", "Groups", "Licenses", "BurstBuffer", "CoreIDs", "MaxStartDelay", "Comment")
 _START = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ def adopt(
     folder: Annotated[Path | None, Parameter(name=("--folder", "--from"))] = None,
     slurm: str = "",
     out: Path = Path("cluster.yaml"),
+    json: bool = False,
 ) -> int:
     """Write the cluster file of a running Slurm cluster that Clusterwright did not build. Nothing changes on the hosts.
 
@@ -32,19 +34,22 @@ def adopt(
     control
         Host of slurmctld, as for ssh: HOST or USER@HOST.
     hosts
-        Hosts whose hardware, system, driver and mounts are read too, as a Slurm hostlist.
+        Hosts whose hardware, system and settings are read too, as a Slurm hostlist.
     folder
         Folder with a copy of the site's Slurm files, in place of --control. Optional files in it: `slurm`, the output
-        of `scontrol --version`, and `addresses`, lines of NAME ADDRESS.
+        of `scontrol --version`; `addresses`, lines of NAME ADDRESS; `qos`, `associations` and `users`, tables of
+        `sacctmgr -P show`, or `dump`; `reservations`; and texts of hosts.
     slurm
         Version of Slurm; default: that of the control host, or of the file `slurm` in the folder.
     out
         Path of the new file.
+    json
+        Print one JSON document on stdout: the file, and by file and line what it does not hold.
     """
     from clusterwright.adopt.facts import facts_of
     from clusterwright.adopt.site import describe
     from clusterwright.cli._connection import cluster_option
-    from clusterwright.cli._show import show_message, show_next
+    from clusterwright.cli._show import show_json, show_message, show_next
     from clusterwright.errors import WrightError
 
     if out.is_symlink() or out.exists():
@@ -54,10 +59,24 @@ def adopt(
     recorded = _recorded(control, hosts, folder, slurm)
     site = describe(recorded.sources(), recorded.version, control or str(folder), facts_of(recorded))
     _write(out, site.text)
+    if json:
+        show_json(_report(site, out))
+        return 0
     show_message(_("written: {files}", files=out))
     _show_rest(site)
     show_next(f"wright diff {cluster_option(out)}")
     return 0
+
+
+def _report(site: Site, out: Path) -> dict[str, object]:
+    return {
+        "file": str(out),
+        "cluster": site.cluster.name,
+        "hosts": [host.name for host in site.cluster.hosts()],
+        "differences": [dataclasses.asdict(difference) for difference in site.differences],
+        "left_out": [dataclasses.asdict(line) for line in site.adopted.left_out],
+        "placeholders": list(site.adopted.placeholders),
+    }
 
 
 def _write(out: Path, text: str) -> None:

@@ -86,16 +86,19 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
 
 def watched_lines(cluster: Cluster) -> list[str]:
     """Return where the site has changed what the file describes and no role manages."""
-    from clusterwright.adopt.gather import gather_watched
+    from clusterwright.adopt.gather import gather_watched, gather_watched_hosts
     from clusterwright.adopt.watch import is_watched, watched
+    from clusterwright.adopt.watch_hosts import watched_hosts, watches_hosts
     from clusterwright.provision.apply import remote_of
 
-    if not is_watched(cluster):
-        return []
+    remote, lines = remote_of(cluster), list[str]()
     try:
-        return watched(cluster, gather_watched(remote_of(cluster), cluster))
+        lines += watched(cluster, gather_watched(remote, cluster)) if is_watched(cluster) else []
     except WrightError as error:
-        return [error.findings[0].message]
+        lines.append(error.findings[0].message)
+    if watches_hosts(cluster):
+        lines += watched_hosts(cluster, gather_watched_hosts(remote, cluster))
+    return lines
 
 
 def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
