@@ -42,8 +42,8 @@ def resources(job: Job, cluster: Cluster, rdma: str) -> dict[str, str]:
     """Return the requests of one pod: the batch script's share of a host, less what Kubernetes reserves."""
     part, models = share(job, cluster), _models(cluster, groups(job, cluster))
     return {
-        "cpu": str(max(1, _allocatable(part.cpus or 1))),
-        "memory": f"{_allocatable(part.memory_mib)}Mi",
+        "cpu": str(max(1, _allocatable(part.cpus))),
+        **({} if part.memory_mib is None else {"memory": f"{_allocatable(part.memory_mib)}Mi"}),
         **({device(models[0]): str(job.gpus_per_node)} if models else {}),
         **({rdma: "1"} if has_rdma(cluster) and job.nodes > 1 else {}),
     }
