@@ -46,7 +46,11 @@ def test_no_privileged_port_is_open_to_trainings(rows):
     """What a user's process cannot take, no training needs."""
     found = rows("gpu-node1")
 
-    assert {row.ports for key, row in found.items() if key[0] == "trainings"} <= {(1024, 65535), (1024, 9104), (9106, 65535)}
+    assert {row.ports for key, row in found.items() if key[0] == "trainings"} <= {
+        (1024, 65535),
+        (1024, 9104),
+        (9106, 65535),
+    }
 
 
 def test_many_rails_are_a_subnet(rows, altered):

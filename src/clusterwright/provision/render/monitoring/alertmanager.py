@@ -145,6 +145,7 @@ def _slack(secret: str) -> Json:
         "api_url_file": secret,
         "send_resolved": True,
         "text": f"{{{{ range .Alerts }}}}{lines}\n\n{{{{ end }}}}",
-        "title": "[{{ .Status | toUpper }}] {{ .GroupLabels.cluster }}: {{ .GroupLabels.incident" + _SLACK_TEXT,
+        "title": "[{{ .Status | toUpper }}] {{ .GroupLabels.cluster }}: {{ .GroupLabels.incident"
+        + _SLACK_TEXT,
         "title_link": "{{ .ExternalURL }}",
     }
