@@ -13,7 +13,7 @@ OTHERS = {
     "a Kubernetes manifest, as JSON": '{\n  "apiVersion": "v1",\n  "kind": "Pod"\n}\n',
     "a Docker Compose file": "name: x\nservices:\n  web:\n    image: nginx\nnetworks: {}\n",
     "an Ansible playbook": "---\n- name: site\n  hosts: all\n  become: true\n  tasks: []\n",
-    "an Ansible inventory or another INI file": "[gpu]\ngpu1 ansible_host=10.0.0.1\ngpu2\n\n[gpu:vars]\nansible_user=root\n",
+    "an Ansible inventory or another INI file": "[gpu]\ngpu1 ansible_host=10.0.0.1\n\n[gpu:vars]\nansible_user=root\n",
     "an sbatch script": "#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py\n",
     "a Terraform file": 'resource "aws_instance" "gpu" {\n  count = 8\n}\n',
     "a Dockerfile": "FROM debian:12\nRUN apt-get update\n",

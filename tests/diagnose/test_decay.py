@@ -77,7 +77,7 @@ def test_status_has_one_line_about_decay(tmp_path):
             ("n2", "3.6 GiB per hour", "11 h"),
         ),
         (
-            "memory left on n2 falls from 12.0 GiB to 3.1 GiB, 1.2 GiB per minute, since x, used up in about 3 min; the",
+            "memory left on n2 falls from 12.0 GiB to 3.1 GiB, 1.2 GiB per minute, since x, used up in about 3 min;",
             "host-oom/free-memory-falls",
             ("n2", "1.2 GiB per minute", "3 min"),
         ),
