@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._connection import cluster_option
+from clusterwright.cli._show import cluster_option
 from clusterwright.cli.export import export
 from clusterwright.cli.init import init
 from clusterwright.cli.render import render

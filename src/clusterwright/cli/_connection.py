@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterwright.cli._show import cluster_option
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -285,11 +286,6 @@ def _refuse_host_name(named: Path) -> None:
         return
     fix = _("pass a cluster file; or for a login host of a Slurm cluster: --cluster ssh://{host}", host=host)
     raise WrightError.from_code("no-cluster-file", message, fix, exit_code=EXIT_USAGE)
-
-
-def cluster_option(file: Path) -> str:
-    """Return the option that names the cluster file in a command to copy: its path as the user gave it."""
-    return f"--cluster {shlex.quote(str(file))}"
 
 
 def _candidates(job_file: Path | None) -> list[Path]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
 
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._first_day import RECIPES
+from clusterwright.cli._show import cluster_option
 from clusterwright.i18n import N_, _, current_language
 from clusterwright.platforms.registry import DEFAULT  # the `os` of the template
 

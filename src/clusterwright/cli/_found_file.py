@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from clusterwright.cli._connection import cluster_option
+from clusterwright.cli._show import cluster_option
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 

@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._show import (
+    cluster_option,
     is_confirmed,
     show_error,
     show_json,

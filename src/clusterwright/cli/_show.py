@@ -42,6 +42,11 @@ def show_note(text: str) -> None:
     show_message(_("note: {text}", text=text))
 
 
+def cluster_option(file: Path) -> str:
+    """Return the option that names the cluster file in a command to copy: its path as the user gave it."""
+    return f"--cluster {shlex.quote(str(file))}"
+
+
 def show_next(command: str) -> None:
     """Print the command that usually follows."""
     show_message(_("next: {command}", command=command_text(command)))

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._connection import cluster_option
+from clusterwright.cli._show import cluster_option
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from cyclopts import (
     ValidationError,
 )
 
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._examples import examples
 from clusterwright.cli._foreign_options import foreign_fix, unknown_options
 from clusterwright.cli._misplaced import (
@@ -34,6 +33,7 @@ from clusterwright.cli._misplaced import (
     unquoted_line,
     verb_line,
 )
+from clusterwright.cli._show import cluster_option
 from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.i18n import _
 

@@ -48,24 +48,29 @@ def adopt(
     """
     from clusterwright.adopt.facts import facts_of
     from clusterwright.adopt.site import describe
-    from clusterwright.cli._connection import cluster_option
-    from clusterwright.cli._show import show_json, show_message, show_next
+    from clusterwright.cli._show import show_json
     from clusterwright.errors import WrightError
 
     if out.is_symlink() or out.exists():
-        raise WrightError.from_code(
-            "file-exists", _("{file} exists already", file=out), _("choose another path with --out")
-        )
+        message, fix = _("{file} exists already", file=out), _("choose another path with --out")
+        raise WrightError.from_code("file-exists", message, fix)
     recorded = _recorded(control, hosts, folder, slurm)
     site = describe(recorded.sources(), recorded.version, control or str(folder), facts_of(recorded))
     _write(out, site.text)
     if json:
         show_json(_report(site, out))
-        return 0
+    else:
+        _show_site(site, out)
+    return 0
+
+
+def _show_site(site: Site, out: Path) -> None:
+    """Print what was written, what the file does not hold, and the next command."""
+    from clusterwright.cli._show import cluster_option, show_message, show_next
+
     show_message(_("written: {files}", files=out))
     _show_rest(site)
     show_next(f"wright diff {cluster_option(out)}")
-    return 0
 
 
 def _report(site: Site, out: Path) -> dict[str, object]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._change_plan import MOST_DIFF_LINES, left_out, show_plan
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import (
+    cluster_option,
     is_confirmed,
     show_error,
     show_json,

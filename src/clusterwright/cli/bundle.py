@@ -29,9 +29,9 @@ def bundle(*, cluster: Path | None = None, out: Path, os: str | None = None) -> 
     os
         Distribution release, such as rocky-9; default: `os` of the cluster file.
     """
-    from clusterwright.cli._connection import cluster_file, cluster_option
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.cli._progress import progress
-    from clusterwright.cli._show import show_message, show_next, show_verbatim
+    from clusterwright.cli._show import cluster_option, show_message, show_next, show_verbatim
     from clusterwright.config.load import cluster_of, source_of
     from clusterwright.provision.package_bundle.gather import gather
     from clusterwright.units import human_size

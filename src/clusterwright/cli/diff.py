@@ -7,8 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._connection import cluster_option
-from clusterwright.cli._show import show_error, show_json, show_message, show_next, show_text, show_verbatim
+from clusterwright.cli._show import (
+    cluster_option,
+    show_error,
+    show_json,
+    show_message,
+    show_next,
+    show_text,
+    show_verbatim,
+)
 from clusterwright.cli._started_lab import require_lab
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n

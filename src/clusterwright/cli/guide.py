@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._live_names import GPUS
+from clusterwright.cli._show import cluster_option
 
 if TYPE_CHECKING:
     from clusterwright.cli._first_day import State

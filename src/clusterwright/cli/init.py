@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Literal
 
-from clusterwright.cli._connection import cluster_option
+from clusterwright.cli._show import cluster_option
 from clusterwright.i18n import _
 
 _SCHEMA = "cluster.schema.json"  # what the first line of each template references

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._live_names import CAMPAIGN_FAULTS, FAULTS, LAB_HOSTS, LABS
 from clusterwright.cli._numbers import Count
 from clusterwright.cli._progress import progress
-from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
+from clusterwright.cli._show import (
+    cluster_option,
+    is_confirmed,
+    show_json,
+    show_message,
+    show_next,
+    show_table,
+)
 from clusterwright.cli._wrapping import command_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import N_, _

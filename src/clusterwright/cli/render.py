@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clusterwright.cli._connection import cluster_option
+from clusterwright.cli._show import cluster_option
 from clusterwright.i18n import _
 
 

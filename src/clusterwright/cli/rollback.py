@@ -7,8 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
+from clusterwright.cli._show import cluster_option
 
 
 def rollback(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._live_names import HOSTS
-from clusterwright.cli._show import show_json, show_message, show_next, show_table
+from clusterwright.cli._show import cluster_option, show_json, show_message, show_next, show_table
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli import apply as command
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._disruption import DisruptionOptions
 from clusterwright.cli._progress import progress
-from clusterwright.cli._show import show_json, show_message, show_note, show_text
+from clusterwright.cli._show import cluster_option, show_json, show_message, show_note, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.units import human_duration
