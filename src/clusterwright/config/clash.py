@@ -83,7 +83,10 @@ def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
 
 
 def _without_ends(follows: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return the graph without names from which no cycle is reached: a chain has thousands of them."""
+    """Return the graph without names from which no cycle is reached, of which a chain has thousands.
+
+    Empty without cycles.
+    """
     predecessors: dict[str, list[str]] = {}
     for name, followers in follows.items():
         for follower in followers:
@@ -123,9 +126,9 @@ def is_within(path: str, top: str) -> bool:
 
 
 def nested_pairs(paths: Sequence[str], only: int | None = None) -> Iterator[tuple[int, int]]:
-    """Yield the indexes of each two paths of which one is the other or below it, the first index first.
+    """Yield the indexes of each two paths of which one is the other or below it, the lower index first.
 
-    `only`: the first index is below this number.
+    `only`: the lower index is below this number.
     """
     limit = len(paths) if only is None else only
     indexes: dict[str, list[int]] = {}

@@ -222,7 +222,10 @@ class Cluster(Section):
         )
 
     def transient_hosts(self) -> frozenset[str]:
-        """Return the hosts that need not exist, which are not contacted; none where `power_saving` starts them."""
+        """Return the hosts that need not exist (State CLOUD, FUTURE or EXTERNAL), which are not contacted.
+
+        None where a provider of `power_saving` starts them.
+        """
         saving = self.slurm.power_saving
         if saving is not None and saving.provider is not None:
             return frozenset()
@@ -261,7 +264,10 @@ class Cluster(Section):
     def systems(
         self, *roles: Literal["control", "compute", "login"]
     ) -> Iterator[tuple[Cluster, tuple[str, ...]]]:
-        """Yield the cluster with each operating system of the hosts of these roles, and the path of the field."""
+        """Yield the cluster with each operating system of the hosts of these roles (default: all), and a path.
+
+        The path is that of the field that names the system; each system comes once, with its first group.
+        """
         yielded = set()
         for name, group in self.nodes.items():
             os = group.os or self.os
@@ -299,7 +305,7 @@ class Cluster(Section):
 
     @property
     def accountant(self) -> Host | None:
-        """The host of slurmdbd and its database; None if accounting is off."""
+        """The host of slurmdbd and its database, by default the first control host; None if accounting is off."""
         if not self.accounting.enabled:
             return None
         return self.host(self.accounting.host) if self.accounting.host else self.control

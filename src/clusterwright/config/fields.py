@@ -52,7 +52,11 @@ def fields(kind: Kind) -> tuple[Field, ...]:
 
 
 def matching(query: str, all_fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Return the fields that a dotted path selects; names and list indices in the path are optional."""
+    """Return the fields that a dotted path selects; names and list indices in the path are optional.
+
+    Empty if none match. A single name also selects all fields that end with it; a longer path only if no field matches
+    exactly.
+    """
     query_parts = tuple(part.split("[")[0] for part in query.split("."))
     exact = tuple(field for field in all_fields if _matches_parts(query_parts, field.parts))
     ending = tuple(

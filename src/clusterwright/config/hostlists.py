@@ -47,7 +47,7 @@ def host_names(hostlist: str) -> tuple[str, ...]:
 
 
 def _parts(hostlist: str) -> list[list[Factor]] | None:
-    """Split a hostlist into its parts, and each into texts and ranges; None if one is malformed."""
+    """Split a hostlist into its parts, and each into texts and ranges; None if one is malformed or too long."""
     trimmed = ",".join(text.strip() for text in hostlist.split(","))
     texts = re.findall(_PART, trimmed)
     if ",".join(texts) != trimmed:
@@ -60,7 +60,7 @@ def _parts(hostlist: str) -> list[list[Factor]] | None:
 
 
 def _ranges(text: str) -> list[Numbers]:
-    """Return the ranges of `1-8,012`; none if one is malformed or empty."""
+    """Return the ranges of `1-8,012` with their numbers of digits; empty if one is malformed or descending."""
     ranges: list[Numbers] = []
     for item in text.split(","):
         match = re.fullmatch(_RANGE, item)

@@ -101,7 +101,10 @@ def _spec_bytes(path: Path, other_than: Path | None = None) -> bytes:
 
 
 def _similar_file(path: Path, other_than: Path | None) -> str:
-    """Return the fix for a path that does not exist: the YAML or JSON file of its folder with the closest name."""
+    """Return the fix for a path that does not exist: the YAML or JSON file of its folder with the closest name.
+
+    Empty without such a file; schemas and `other_than` are not suggested.
+    """
     if os.path.lexists(path) or not path.parent.is_dir():
         return ""
     with suppress(OSError):
@@ -139,7 +142,10 @@ def _unreadable(path: Path, reason: str, fix: str) -> SpecError:
 
 
 def kind_of(source: Source) -> Kind:
-    """Detect from its keys whether a file is a cluster or a job file."""
+    """Return whether a file is a cluster or a job file, by its keys.
+
+    One with keys of neither or both is a cluster file.
+    """
     values = source.values
     if has_cluster_keys(values):
         return "cluster"
@@ -237,7 +243,8 @@ def _with_defaults(
 ) -> SpecModel | None:
     """Return the model with each invalid value at its default, so that the rules can check the rest too.
 
-    A list with an invalid item is at its default as a whole. None if values remain invalid, such as a required one.
+    A list with an invalid item is at its default as a whole. None if values remain invalid, such as a required one;
+    `values` is not changed.
     """
     values_copy = _copy(values)
     for loc in bad:
@@ -310,7 +317,9 @@ def validate(path: str | Path, cluster: str | Path | None = None) -> tuple[Findi
 
 
 def checked(path: Path, cluster: Path | None = None) -> tuple[str, Cluster | None]:
-    """Validate a cluster or job file; return a summary of one line, and the cluster of a cluster file.
+    """Validate a cluster or job file; return a summary of one line, and the cluster of a cluster file, else None.
+
+    With `cluster`, also whether that cluster can run the job.
 
     Raises:
         SpecError: all findings about it, or about the cluster file that the job is for.

@@ -142,7 +142,10 @@ def limit_reserved(reservations: Any) -> Any:
 
 
 def _first_above_limit(sections: Any, field: str) -> str | None:
-    """Return the name of the section with which the hostlists in the field exceed MAX_HOSTS; None if none does."""
+    """Return the name of the section with which the hostlists in the field exceed MAX_HOSTS; None if none does.
+
+    Invalid hostlists, and those that alone exceed it, do not count.
+    """
     total = 0
     for name, section in sections.items() if isinstance(sections, dict) else ():
         hosts = section.get(field) if isinstance(section, dict) else None
@@ -192,7 +195,10 @@ def _reject_line_breaks(value: str) -> str:
 
 
 def _conf_line(value: str) -> str:
-    """Reject comments, line breaks and backslashes, which would continue the line."""
+    """Return the value of a line of slurm.conf; reject blank ones, comments, line breaks and backslashes.
+
+    These would continue the line.
+    """
     if not value.strip() or any(char in value for char in "#\\") or not value.isprintable():
         message = _("`{value}` is not a value of a slurm.conf line", value=value[:60])
         fix = _("write what follows the = in slurm.conf, on one line, without # and \\")
@@ -222,7 +228,7 @@ def _has_numbers(name: str) -> bool:
 
 
 def expand_valid(hostlist: str) -> tuple[str, ...]:
-    """Expand a hostlist from Slurm's text, where users can add fields; empty if it is invalid or too large."""
+    """Expand a hostlist from Slurm's text, where users can add fields; empty if it is invalid, empty or too large."""
     if not re.fullmatch(_SLURM_HOSTLIST, hostlist):
         return ()
     try:
@@ -244,7 +250,10 @@ def fold(hosts: tuple[str, ...] | list[str]) -> str:
 
 
 def _fold_numbers(names: list[str]) -> list[str]:
-    """Fold by the last number in the names, then by those before it; ClusterShell would compare each two ranges."""
+    """Fold names by the last number in them, then by those before it; names without a number come first, unfolded.
+
+    ClusterShell would compare each two ranges.
+    """
     unnumbered: list[str] = []
     numbers: dict[tuple[str, str], list[str]] = {}
     for name in names:

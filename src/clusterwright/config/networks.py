@@ -117,7 +117,7 @@ class Networks(Section):
 
 
 def free_address(values: Mapping[str, Any], group: str, network: str) -> str:
-    """Return an address for the first host of a group, after all hosts of the network; empty if none is free.
+    """Return an address for the first host of a group, after all hosts of the network; empty if not all hosts fit.
 
     `values` are those of a cluster file that is not valid: parts of it may be missing or of a wrong type.
     """

@@ -70,7 +70,7 @@ def _literal(value: Any, dumped: Any) -> str:
 
 
 def _sections(kind: Any) -> list[type[Section]]:
-    """Return the Section classes inside a type annotation."""
+    """Return the Section classes inside a type annotation, such as those of a union; empty if there are none."""
     if isinstance(kind, type) and issubclass(kind, Section):
         return [kind]
     return [section for inner in get_args(kind) for section in _sections(inner)]

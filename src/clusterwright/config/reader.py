@@ -68,6 +68,8 @@ _NO_MAPPING = {
 def read(data: bytes | str, file: str) -> Source:
     """Parse a YAML text into a Source: its values, their places, and findings about rejected parts.
 
+    Rejected parts are not raised: the caller must look at the source's findings.
+
     Raises:
         SpecError: the text is not YAML, not UTF-8, too large, or a file of another tool.
     """
@@ -100,7 +102,7 @@ def _decoded(data: bytes | str, file: str) -> str:
 
 
 def _encoding_fix(data: bytes, file: str) -> str:
-    """Return how to convert the file, by its first bytes."""
+    """Return how to convert a file that is not UTF-8, by its first bytes: gzip, UTF-16, binary, else Latin-1."""
     if data.startswith(b"\x1f\x8b"):
         return _("the file is compressed with gzip: decompress it with `gunzip {file}`", file=file)
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
@@ -193,7 +195,10 @@ class _Reader:
         self._events = events
 
     def document(self) -> dict[str, Any]:
-        """Return the top-level mapping of the only document."""
+        """Return the top-level mapping of the first document; a second one or a directive is a finding.
+
+        Empty, with a finding, without a mapping.
+        """
         value, document_count = {}, 0
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
@@ -364,7 +369,10 @@ class _Reader:
 
 
 def parse_scalar(text: str) -> str | int | float | bool:
-    """Return the value of an unquoted, non-empty scalar: YAML 1.2's booleans and numbers, else a string."""
+    """Return the value of an unquoted, non-empty scalar: YAML 1.2's booleans and numbers, else a string.
+
+    Integers beyond 64 bits stay strings.
+    """
     if text in _BOOLS:
         return _BOOLS[text]
     if _INT.fullmatch(text):

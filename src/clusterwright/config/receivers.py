@@ -174,7 +174,7 @@ class Zabbix(_Receiver):
 
     @property
     def public(self) -> bool:
-        """Return whether the server is a public IP address; a host name is not resolved here."""
+        """Return whether the server is a public IP address; False for a host name, which is not resolved here."""
         try:
             return ip_address(self.server.rpartition(":")[0]).is_global
         except ValueError:

@@ -184,7 +184,10 @@ class _Converter:
         return self._finding("missing-key", message, fix, loc, key=True)
 
     def _addresses(self, group: Loc) -> str:
-        """Return addresses of a node group in each network of the file that no host uses; empty if there is none."""
+        """Return addresses of a node group in each network of the file that no host uses, as YAML.
+
+        `{}` if none is free. Empty for other paths.
+        """
         networks = self._source.values.get("networks")
         if group[:1] != ("nodes",) or not isinstance(networks, dict):
             return ""
@@ -286,7 +289,10 @@ class _Converter:
 
 
 def _arguments(field: str, line: str) -> tuple[str, ...]:
-    """Return the items of a command line that was written as one string; `command` is without `python`."""
+    """Return the items of a command line that was written as one string; `command` is without `python`.
+
+    Empty for other fields, or with an open quote.
+    """
     try:
         arguments = shlex.split(line) if field in ("command", "program") else []
     except ValueError:  # a quote without its end

@@ -48,7 +48,7 @@ def resolved(node: Schema, root: Schema) -> Schema:
 
 
 def find_schema(root: Schema, values: Any, loc: Loc) -> Schema:
-    """Return the schema of the value at a path; the `kind` in the file selects the variant."""
+    """Return the schema of the value at a path, empty if there is none; the `kind` in the file selects the variant."""
     node = _variant(root, root, values)
     for part in loc:
         key = properties(node, root).get(str(part)) or _named(node)
@@ -64,7 +64,7 @@ def _named(node: Schema) -> Schema:
 
 
 def has_part(values: Any, part: str | int) -> bool:
-    """Return whether the value has that key or item."""
+    """Return whether a mapping has that key, or a list (read as a tuple) that index."""
     if isinstance(part, int):
         return isinstance(values, tuple) and part < len(values)
     return isinstance(values, dict) and part in values
@@ -122,7 +122,7 @@ def _without_null(node: Schema) -> Iterator[tuple[str, Any]]:
 
 
 def _value(example: Any) -> Any:
-    """Return the value that YAML parses from an example."""
+    """Return the value that YAML parses from an example in a string; other examples unchanged."""
     if not isinstance(example, str):
         return example
     if example.startswith(("[", "{", '"')):

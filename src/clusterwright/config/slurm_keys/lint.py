@@ -86,9 +86,10 @@ def _check_line(line: ConfLine, file: str, slurm_release: str) -> Iterator[KeyFi
 
 
 def _kind_of_line(first_key: str, file: str) -> str:
-    """Return the first key, in lower case, if it decides the keys of its line; the closest of these if it is unknown.
+    """Return the first key, in lower case, if it decides the keys of its line; "" if it is another known key.
 
-    So a misspelled PartitionName is one finding, and not also one for each key of its line.
+    Of an unknown key, the closest that decides: so a misspelled PartitionName is one finding, and not also one for each
+    key of its line.
     """
     kinds = line_keys(file)
     if first_key in kinds or first_key in key_spans(file):
@@ -103,7 +104,10 @@ def _spelled(file: str, kind: str) -> str:
 def _judge(
     number: int, key: str, keys: dict[str, Span], slurm_release: str, context: str
 ) -> KeyFinding | None:
-    """Return the finding about a key, if any; `context` is its line's first key if that decides the valid keys."""
+    """Return the finding about a key, if the release does not have it or it has no effect, else None.
+
+    `context` is its line's first key if that decides the valid keys. An unknown key is fatal.
+    """
     span = keys.get(key.lower())
     if span is not None:
         return _judge_span(number, span, slurm_release, context)
@@ -115,7 +119,10 @@ def _judge(
 
 
 def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") -> KeyFinding | None:
-    """Return the finding about a key or word that only other releases support, or that has no effect; else None."""
+    """Return the finding about a key or word that only other releases support, or that has no effect; else None.
+
+    Only the former is fatal.
+    """
     if slurm_release < span.first_release:
         values = {"release": slurm_release, "first": span.first_release}
         message = _("Slurm {release} does not support it: Slurm {first} added it", **values)

@@ -92,9 +92,9 @@ def _people(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
 
 
 def containers(cluster: Cluster) -> Iterator[Clash]:
-    """Check that container runtimes have packages, and that caches are on the right storage.
+    """Check that container runtimes have packages, and that caches are on the right storage, as far as they are set.
 
-    Scratch and local caches must not be on shared storage, the shared cache must.
+    Scratch and local caches must not be on shared storage, the shared cache must be below it.
     """
     yield from _packages(cluster)
     section = cluster.environments

@@ -35,7 +35,7 @@ def gpus(cluster: Cluster) -> Iterator[Clash]:
 
 
 def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
-    """Check that `sockets` has one entry for each GPU, each an existing socket."""
+    """Check that `gpus.sockets`, if set, has one entry for each GPU, each an existing socket."""
     for name, group in cluster.nodes.items():
         gpus, loc = group.gpus, ("nodes", name, "gpus", "sockets")
         if gpus is None or not gpus.sockets:
@@ -69,7 +69,10 @@ def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
 
 
 def nvidia_gpus(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the kernel modules support the GPUs, and hosts with NVSwitch have fabric manager."""
+    """Check that the kernel modules support the GPUs, and hosts with NVSwitch have fabric manager.
+
+    Only with `software.nvidia`.
+    """
     section = cluster.software.nvidia
     if section is None:
         return
@@ -112,7 +115,10 @@ VERSION_PARTS = 3  # of 580.95.05, 12.8.1, 9.10.2, 2.27.3, 4.4.1, 1.18.0
 
 
 def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
-    """Check that with `software.nvidia` the driver version is set, and every version has three numbers."""
+    """Check that with `software.nvidia` the driver version is set, and every version has three numbers.
+
+    Versions that are not set are not checked.
+    """
     software = cluster.software
     if software.nvidia is None:
         return
@@ -141,7 +147,7 @@ def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
 
 
 def cuda_driver(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the driver is recent enough for the CUDA version."""
+    """Check that the driver is recent enough for the CUDA version, if both are set and that CUDA is known."""
     driver, cuda = cluster.software.driver, cluster.software.cuda
     if driver is None or cuda is None:
         return
@@ -156,7 +162,7 @@ def cuda_driver(cluster: Cluster) -> Iterator[Clash]:
 
 
 def cuda_gpus(cluster: Cluster) -> Iterator[Clash]:
-    """Check that CUDA and the driver support the GPUs of each group."""
+    """Check that CUDA and the driver, as far as set, support the GPUs of each group; unknown models pass."""
     software = cluster.software
     if not (software.cuda or software.driver):
         return
@@ -218,7 +224,10 @@ _NAMES = {"cudnn": "cuDNN", "nccl": "NCCL"}
 
 
 def cuda_libraries(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the versions of cuDNN and NCCL were released for the major version of CUDA in the file."""
+    """Check that the versions of cuDNN and NCCL were released for the major version of CUDA in the file.
+
+    Unset and unknown versions pass.
+    """
     cuda = cluster.software.cuda
     versions = {"cudnn": cluster.software.cudnn, "nccl": cluster.software.nccl}
     if cuda is None or not any(versions.values()):
@@ -252,7 +261,10 @@ _NVIDIA = "https://developer.download.nvidia.com/compute/cuda/repos"  # or a mir
 
 
 def gpu_repositories(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the repository of the GPU packages is set and declared, except in a lab, which serves its own."""
+    """Check that the repository of `software.nvidia` and `rocm` is set and declared.
+
+    A lab serves NVIDIA's itself if none is set.
+    """
     software = cluster.software
     if software.nvidia and not (cluster.lab and software.nvidia.repository is None):
         on_system, _loc = cluster.first_system("compute")

@@ -56,7 +56,10 @@ def _absent(cluster: Cluster, name: str) -> Iterator[Clash]:
 
 
 def roles(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the cluster has a control host, and each group leaves memory for jobs."""
+    """Check that the cluster has a control host, and each group leaves memory for jobs.
+
+    A site's own slurm.conf may reserve all by default.
+    """
     if not any(group.role == "control" for group in cluster.nodes.values()):
         yield Clash(
             "no-control-host",
@@ -88,7 +91,10 @@ _SELF_NAMES = {
 
 
 def aliases(cluster: Cluster) -> Iterator[Clash]:
-    """Check that no host has the name of another host's compute or storage address, nor of localhost."""
+    """Check that no host has the name of another host's compute or storage address, nor of localhost.
+
+    A site's own slurm.conf may have the latter.
+    """
     groups = members(cluster)
     for host, group in groups.items():
         for network in cluster.nodes[group].addresses:
@@ -112,7 +118,7 @@ def aliases(cluster: Cluster) -> Iterator[Clash]:
 
 
 def access(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the login user may use sudo, and sshd has a port that no other service uses."""
+    """Check that the login user, if it is in `users`, may use sudo, and no other service uses sshd's port."""
     user = cluster.users.get(cluster.ssh.user)
     if user is not None and not user.admin:
         yield Clash(
@@ -165,7 +171,7 @@ def system(cluster: Cluster) -> Iterator[Clash]:
 
 
 def headroom(cluster: Cluster) -> Iterator[Clash]:
-    """Check that a partition with headroom leaves at least one GPU to its jobs."""
+    """Check that a partition with headroom leaves at least one GPU to its jobs; partitions without GPUs pass."""
     for name, partition in cluster.partitions.items():
         groups = [cluster.nodes[group] for group in partition.nodes if group in cluster.nodes]
         gpus = sum(group.gpus.count * len(group.names()) for group in groups if group.gpus)

@@ -11,7 +11,10 @@ from clusterwright.platforms import platforms
 
 
 def lab(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the hosts of a lab run Debian with Debian's Slurm, or with one from a declared repository."""
+    """Check that the hosts of a lab run one Debian with Debian's Slurm, or with one from a declared repository.
+
+    Nothing without `lab`.
+    """
     if cluster.lab is None:
         return
     for on_system, loc in cluster.systems():

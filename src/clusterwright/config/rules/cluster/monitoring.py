@@ -13,7 +13,7 @@ from clusterwright.platforms import platforms
 
 
 def prometheus(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the distribution has packages of Prometheus that are recent enough."""
+    """Check that the control hosts' distribution has recent enough packages of Prometheus, if that is enabled."""
     if not cluster.monitoring.prometheus:
         return
     cluster, loc = cluster.first_system("control")
@@ -45,7 +45,10 @@ GRAFANA_LOC = ("monitoring", "grafana")
 
 
 def grafana(cluster: Cluster) -> Iterator[Clash]:
-    """Check that Grafana has Prometheus as its data source, and a repository with its package."""
+    """Check that Grafana, if enabled, has Prometheus as its data source, and some repository is declared.
+
+    Its package is in no distribution.
+    """
     if not cluster.monitoring.grafana:
         return
     if not cluster.monitoring.prometheus:
@@ -67,7 +70,10 @@ def grafana(cluster: Cluster) -> Iterator[Clash]:
 
 
 def notify(cluster: Cluster) -> Iterator[Clash]:
-    """Check that names in `notify` are receivers, and Prometheus is enabled to raise alerts."""
+    """Check that names in `notify` are receivers, Prometheus raises alerts, and mail and Zabbix are usable.
+
+    Zabbix at a public address needs `tls`.
+    """
     monitoring = cluster.monitoring
     if monitoring.notify and not monitoring.prometheus:
         yield Clash(

@@ -18,7 +18,10 @@ _LARGEST_ETHERNET = 9978
 
 
 def networks(cluster: Cluster) -> Iterator[Clash]:
-    """Check that subnets do not overlap (ambiguous routes), and each network is used, with valid MTU and rails."""
+    """Check that subnets do not overlap (ambiguous routes), and networks are used, with valid MTU and rails.
+
+    The management network may be unused.
+    """
     for (network_name, ours), (other_name, theirs) in combinations(cluster.networks.named().items(), 2):
         if ours.subnet.overlaps(theirs.subnet):
             yield Clash(
@@ -169,7 +172,10 @@ def _overlap(address_range: _Range, other_range: _Range) -> Iterator[Clash]:
 
 
 def topology(cluster: Cluster) -> Iterator[Clash]:
-    """Check that with `topology: tree` each compute group has a switch, and a block is no larger than the cluster."""
+    """Check that with `topology: tree` each compute group has a switch, and a block is no larger than the cluster.
+
+    With `auto`, either all groups or none have a switch.
+    """
     groups = {name: group for name, group in cluster.nodes.items() if group.role == "compute"}
     kind = cluster.slurm.topology
     switchless = [name for name, group in groups.items() if group.switch is None]
@@ -255,7 +261,7 @@ def _roce(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
 
 
 def _nics(cluster: Cluster) -> Iterator[Clash]:
-    """Check that `nics` has an RDMA compute network, and one device for each of its rails."""
+    """Check that a group with `nics` has an RDMA compute network, and one device for each of its rails."""
     compute = cluster.networks.compute
     for name, group in cluster.nodes.items():
         if not group.nics:
@@ -337,7 +343,7 @@ _DRIVERS = {  # by method: the first driver that has it, the first that lacks it
 
 
 def gpudirect(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the driver is declared and supports the GPUDirect RDMA method."""
+    """Check that the driver is declared and supports the GPUDirect RDMA method; `auto` and `off` always pass."""
     method = cluster.rdma.gpudirect if cluster.rdma else "auto"
     if method in ("auto", "off"):
         return

@@ -86,7 +86,10 @@ def _defaults(cluster: Cluster) -> Iterator[Clash]:
 
 
 def partition_hosts(cluster: Cluster) -> Iterator[Clash]:
-    """Check that hosts of a multi-host partition have equal networks and GPUs, and each group has a partition."""
+    """Check that hosts of a multi-host partition have equal networks and GPUs, and each group has a partition.
+
+    Partitions whose jobs have one host pass the first; a site's own slurm.conf is not checked.
+    """
     if cluster.slurm.is_of_site:  # its partitions are as they are
         return
     for name, partition in cluster.partitions.items():
@@ -120,7 +123,7 @@ def _two_networks(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
 
 
 def _mixed(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
-    """Yield a clash if GPU models differ within a partition; hosts without GPUs get no GPU jobs and do not count."""
+    """Yield a clash if GPU models or memory sizes differ within a partition; groups without GPUs do not count."""
     kinds: dict[tuple[str, int | None], str] = {}
     for group_name, group in groups.items():
         if group.gpus:
@@ -154,7 +157,7 @@ def _idle(cluster: Cluster) -> Iterator[Clash]:
 
 
 def partition_teams(cluster: Cluster) -> Iterator[Clash]:
-    """Check that every team with members may use at least one partition."""
+    """Check that every team with members may use at least one partition; one without `teams` is open to all."""
     lists = [partition.teams for partition in cluster.partitions.values()]
     listed = {team for teams in lists for team in teams}
     if not lists or not all(lists) or not listed <= set(cluster.teams):
@@ -177,7 +180,10 @@ def partition_teams(cluster: Cluster) -> Iterator[Clash]:
 
 
 def partition_qos(cluster: Cluster) -> Iterator[Clash]:
-    """Check that each quality of service of a partition exists, and some team may use both it and the partition."""
+    """Check that each QOS of a partition exists, and some team may use both it and the partition.
+
+    Also that each team of the partition may use one of its QOS. One without teams is open to all.
+    """
     teams_by_qos = {
         NORMAL: frozenset[str](),
         **{name: frozenset(qos.teams) for name, qos in cluster.qos.items()},
@@ -211,7 +217,10 @@ def _have_common_team(partition: Partition, qos_teams: frozenset[str]) -> bool:
 
 
 def _left_out(name: str, partition: Partition, teams_by_qos: Mapping[str, frozenset[str]]) -> Iterator[Clash]:
-    """Yield a clash for each team of the partition that may use none of its qualities of service."""
+    """Yield a clash for each team of the partition that may use none of its qualities of service.
+
+    Nothing if the partition lists none, or one that is open to all.
+    """
     listed = [qos_name for qos_name in dict.fromkeys(partition.qos) if qos_name in teams_by_qos]
     if not listed or not all(teams_by_qos[qos_name] for qos_name in listed):
         return
@@ -238,7 +247,10 @@ _OF_GPUS = ("gpus_per_node", "headroom_percent", "cpus_per_gpu", "memory_per_gpu
 
 
 def job_defaults(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the default time is at most the maximum, and hosts have the CPUs and memory for all GPUs."""
+    """Check that the default time is at most the maximum, and hosts have the default CPUs and memory for all GPUs.
+
+    Partitions without GPUs must not set these.
+    """
     for name, partition in cluster.partitions.items():
         yield from _time(name, partition)
         groups = {

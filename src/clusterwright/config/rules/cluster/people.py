@@ -27,7 +27,10 @@ def people(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _without_ids(cluster: Cluster) -> Iterator[Clash]:
-    """Yield a clash for each user without uid and team without gid; a site may have them, as its LDAP does."""
+    """Yield a clash for each user without uid and team without gid; a site's own may lack them, as its LDAP has them.
+
+    But a team with Unix users needs a gid.
+    """
     is_of_site = cluster.slurm.is_of_site
     for name, user in cluster.users.items():
         if user.uid is None and not is_of_site:
@@ -146,7 +149,10 @@ def _without_shares(cluster: Cluster) -> Iterator[Clash]:
 
 
 def team_limits(cluster: Cluster) -> Iterator[Clash]:
-    """Check that limits of one user or job are at most the limit of all together."""
+    """Check that limits of one user or job are at most the limit of all together, in teams and QOS.
+
+    A site's own slurm.conf is not checked.
+    """
     if cluster.slurm.is_of_site:
         return
     for name, team in cluster.teams.items():
@@ -173,7 +179,10 @@ NORMAL = "normal"  # Slurm creates it with its database
 
 
 def qos(cluster: Cluster) -> Iterator[Clash]:
-    """Check that preempted qualities of service exist and form no cycle; teams exist."""
+    """Check that preempted QOS and teams of a QOS exist, and preemption forms no cycle.
+
+    A site's own slurm.conf may have cycles.
+    """
     valid_qos = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
     for name, quality in cluster.qos.items():
         for index, preempted in enumerate(quality.preempts):
@@ -227,7 +236,7 @@ _SWITCH = ("accounting", "enabled")
 
 
 def accounting(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the accounting host is a control host, and that limits, QOS and headroom have accounting."""
+    """Check that the accounting host is a control host, and limits, QOS and headroom are set only with accounting."""
     host = cluster.accounting.host
     if host is not None:
         yield from _host(cluster, host)

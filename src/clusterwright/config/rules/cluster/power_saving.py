@@ -83,7 +83,10 @@ _BMC = (*_LOC, "provider", "bmc")
 
 
 def power_provider(cluster: Cluster) -> Iterator[Clash]:
-    """Check that provider lab is in a lab, each group has a BMC, and `spares` is less than the hosts."""
+    """Check that provider lab is in a lab, each group has a BMC, and `spares` is at most the number of hosts.
+
+    Only with a provider; only Redfish and IPMI have BMCs.
+    """
     saving = cluster.slurm.power_saving
     if saving is None or saving.provider is None:
         return
@@ -154,7 +157,7 @@ def _shared(cluster: Cluster, provider: Redfish | Ipmi) -> Iterator[Clash]:
 
 
 def power_saving_servers(cluster: Cluster) -> Iterator[Clash]:
-    """Check that no compute host that serves a folder is in a group that power saving may power down."""
+    """Check that no compute host that serves an NFS folder is in a group that power saving may power down."""
     saving = cluster.slurm.power_saving
     groups = members(cluster, "compute")
     for name, folder in cluster.storage.items():

@@ -10,7 +10,10 @@ from clusterwright.i18n import _
 
 
 def repositories(cluster: Cluster) -> Iterator[Clash]:
-    """Check that each repository has a key, or is declared unsigned and is not read over http."""
+    """Check that each repository has a key, or is declared unsigned and read over https; not both.
+
+    If the hosts use apt and dnf, it also names its `os`.
+    """
     managers = {on_system.platform.package_manager for on_system, _loc in cluster.systems()}
     for name, repository in cluster.software.repositories.items():
         loc = ("software", "repositories", name)

@@ -92,7 +92,10 @@ def _seconds(start: str) -> int | None:
 
 
 def reservation_overlaps(cluster: Cluster) -> Iterator[Clash]:
-    """Check that no two reservations overlap; Slurm rejects the second unless it recurs or is for maintenance."""
+    """Check that no two reservations overlap in hosts and time; those that recur or are for maintenance may.
+
+    At most _MOST_OVERLAPS clashes; a site's own reservations are not checked.
+    """
     if cluster.slurm.is_of_site:  # its reservations exist already
         return
     nonrecurring = {

@@ -101,7 +101,10 @@ _VERSION = ("software", "slurm")
 
 
 def slurm_options(cluster: Cluster) -> Iterator[Clash]:
-    """Check that additional slurm.conf keys are not set by other fields, and the Slurm release supports them."""
+    """Check that additional slurm.conf keys are not set by other fields, and the Slurm release supports them.
+
+    A site's own slurm.conf may set most of ours, and keys without effect.
+    """
     slurm_version = min(release(cluster.software.slurm), RELEASES[-1])
     for key, value in cluster.slurm.options.items():
         loc = (*_OPTIONS, key)
@@ -203,7 +206,10 @@ _BLOCK, _CGROUP2 = (23, 11), (22, 5)
 
 
 def slurm_release(cluster: Cluster) -> Iterator[Clash]:
-    """Check that Slurm's release has block topology and cgroup v2, and the system cgroup v1, if they are set."""
+    """Check that Slurm's release has block topology and cgroup v2, and the system cgroup v1, if they are set.
+
+    Nothing if the cluster file does not manage Slurm.
+    """
     version, slurm = cluster.software.slurm, cluster.slurm
     if not cluster.manages("slurm"):
         return

@@ -139,7 +139,10 @@ _NAME = 4  # length from which names are compared: v42 and the like resemble too
 
 
 def mount_options(cluster: Cluster) -> Iterator[Clash]:
-    """Check for misspelled NFS options only: the site's NFS client may have options that are not in the table."""
+    """Check for misspelled NFS options, and for `noac` with other cache times; unknown options pass.
+
+    The site's NFS client may have options that are not in the table.
+    """
     for name, folder in cluster.storage.items():
         for index, option in enumerate(folder.options if isinstance(folder, Nfs) else ()):
             option_name, equals, value = option.partition("=")
@@ -172,7 +175,10 @@ def _contradicted(name: str, folder: Nfs) -> Iterator[Clash]:
 
 
 def quotas(cluster: Cluster) -> Iterator[Clash]:
-    """Check that an NFS folder with a quota is on a disk of the cluster file whose own quota is not set."""
+    """Check that an NFS folder with a quota is on a disk of its server in this file, with a file system of ours.
+
+    That disk must have no quota of its own.
+    """
     for name, folder in cluster.storage.items():
         if not isinstance(folder, Nfs) or folder.quota is None:
             continue
@@ -219,7 +225,10 @@ def quotas(cluster: Cluster) -> Iterator[Clash]:
 
 
 def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
-    """Check that each server uses one NFS server program, as both use the same port; nfs-ganesha has a package."""
+    """Check that each server of this file uses one NFS server program, as both use the same port.
+
+    nfs-ganesha needs a package of the distribution or a repository.
+    """
     ours = {name: group for group in cluster.nodes.values() for name in group.names()}
     programs: dict[str, tuple[str, str]] = {}
     for name, folder in cluster.storage.items():

@@ -19,7 +19,10 @@ from clusterwright.onhost.adapters import registry
 
 
 def program(job: Job) -> Iterator[Clash]:
-    """Check that a job has exactly one of command, program and recipe; `arguments` needs a recipe."""
+    """Check that a job has exactly one of command, program and recipe, and `command` is well-formed.
+
+    `arguments` needs a recipe.
+    """
     entry_points = [name for name in ("command", "program", "recipe") if getattr(job, name) is not None]
     if not entry_points:
         message = _("the job has no command, program or recipe")
@@ -41,7 +44,10 @@ def program(job: Job) -> Iterator[Clash]:
 
 
 def _command(command: Sequence[str]) -> Iterator[Clash]:
-    """Check that `command` has the arguments of Python, without Python itself and with one word in each item."""
+    """Check that `command` has the arguments of Python, without Python itself and with one word in each item.
+
+    Only a single item that begins with a .py file counts as several words.
+    """
     arguments = list(command)
     if len(arguments) == 1 and " " in arguments[0] and not arguments[0].endswith(" "):
         arguments = arguments[0].split()
@@ -62,7 +68,7 @@ _KINDS = {bool: N_("true or false"), int: N_("an integer"), float: N_("a number"
 
 
 def arguments(job: Job) -> Iterator[Clash]:
-    """Check that the recipe has each argument of `arguments` and `sweep`, and accepts the values."""
+    """Check that the recipe, if there is one, has each argument of `arguments` and `sweep`, and accepts the values."""
     if job.recipe is None:
         return
     recipe_arguments = arguments_of(job.recipe)
@@ -103,7 +109,10 @@ def _takes(kind: type[Value], value: Value) -> bool:
 
 
 def launcher(job: Job) -> Iterator[Clash]:
-    """Check that spare, shrink, images and warm imports have a supervised launcher, and MPI and the like have tasks."""
+    """Check that spare, shrink, images and warm imports have a supervised launcher.
+
+    Such a launcher has a check of its tasks.
+    """
     if registry.launcher(job.launcher).is_supervised:
         yield from _tasks(job)
         return
@@ -141,7 +150,10 @@ MOST = 1001  # default of MaxArraySize in slurm.conf(5)
 
 
 def array(job: Job) -> Iterator[Clash]:
-    """Check that a job has not both `array` and `sweep`, a sweep fits MaxArraySize, and runs share no folder."""
+    """Check that a job has not both `array` and `sweep`, a sweep fits MaxArraySize, and runs share no folder.
+
+    Nor may they share an upload target for checkpoints.
+    """
     if job.array and job.sweep:
         yield Clash(
             "array-and-sweep",
@@ -185,7 +197,7 @@ _RESERVED_PATHS = (
 
 
 def container_mounts(job: Job) -> Iterator[Clash]:
-    """Check that no mount overlaps a reserved path of the image, and none is repeated."""
+    """Check that no mount overlaps a reserved path of the image, and none is repeated; nothing without a container."""
     mounts = job.container.mounts if job.container else ()
     for index, path in enumerate(mounts):
         loc: tuple[str | int, ...] = ("container", "mounts", index)
@@ -229,7 +241,10 @@ def secrets(job: Job) -> Iterator[Clash]:
 
 
 def batch(job: Job) -> Iterator[Clash]:
-    """Check that a recipe's batch has a sample per replica, and a global batch is divisible into microbatches."""
+    """Check that a recipe's batch has a sample per replica, and the global batch in the command fits into microbatches.
+
+    Batches that are not given pass.
+    """
     layout, options = job.parallel, registry.adapter(job.framework)
     gpus = job.nodes * job.gpus_per_node
     replicas = max(1, gpus // layout.replica) if layout else gpus
@@ -262,7 +277,10 @@ def batch(job: Job) -> Iterator[Clash]:
 
 
 def _number(command_line: Sequence[str], option: str) -> int | None:
-    """Return the value of an option on a command line; None unless it is an integer above 0."""
+    """Return the value of an option (`--x 8` or `--x=8`) on a command line.
+
+    None without it or for no integer above 0.
+    """
     for index, argument in enumerate(command_line):
         name, equals, value = argument.partition("=")
         if option and name == option:

@@ -20,7 +20,10 @@ _CAN = {
 
 
 def parallel(job: Job) -> Iterator[Clash]:
-    """Check that the parallel sizes multiply to the job's GPUs, also after a host loss, and suit the recipe."""
+    """Check that the parallel sizes multiply to the job's GPUs, also after a host loss, and suit the recipe.
+
+    Nothing without `parallel`.
+    """
     layout = job.parallel
     if layout is None:
         return
@@ -136,7 +139,10 @@ def _recipe(job: Job, layout: Parallel) -> Iterator[Clash]:
 
 
 def _stages(job: Job, layout: Parallel) -> Iterator[Clash]:
-    """Yield clashes of a recipe's pipeline that can be detected without building the model."""
+    """Yield clashes of a recipe's pipeline that can be detected without building the model.
+
+    Nothing without a pipeline.
+    """
     if job.recipe is None or layout.pipeline == 1:
         return
     layers = job.arguments.get("layers")
@@ -172,7 +178,7 @@ def _clash(message: str, fix: str, locs: tuple[tuple[str, ...], ...]) -> Clash:
 
 
 def gradients(job: Job) -> Iterator[Clash]:
-    """Check that settings of `gradients` match its `compress` method, and that `outer` is not set beside it."""
+    """Check that settings of `gradients` match its `compress` method, and that `outer`, if set, goes with them."""
     settings = job.gradients
     for name in ("rank", "warm_up"):
         if settings.compress != "power" and getattr(settings, name) != Gradients.model_fields[name].default:
@@ -212,7 +218,7 @@ _POLICY, _SPARES = ("recovery", "on_host_loss"), ("recovery", "spare_nodes")
 
 
 def recovery(job: Job) -> Iterator[Clash]:
-    """Check that spare hosts have `spare`, a range of hosts has `shrink`, and the range contains `nodes`."""
+    """Check that spare hosts go with `spare`, a range of hosts (`elastic`) with `shrink`, and `nodes` is in it."""
     policy, spares = job.recovery.on_host_loss, job.recovery.spare_nodes
     if spares and policy != "spare":
         message = _("spare_nodes is {spares}, but on_host_loss is {policy}", spares=spares, policy=policy)

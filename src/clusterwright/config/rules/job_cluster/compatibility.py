@@ -14,7 +14,10 @@ from clusterwright.units import format_duration
 
 
 def partition_capacity(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """Check that the partition exists, has the requested hosts, GPUs and time, and admits the job's team."""
+    """Check that the partition exists, has the requested hosts, GPUs and time, and admits the job's team.
+
+    It is the job's, or the cluster's default; without either, only an unmanaged cluster has a clash here.
+    """
     name = job.partition or next((name for name, part in cluster.partitions.items() if part.default), None)
     if name is None:
         if cluster.unmanaged:  # otherwise a rule of the cluster reports the missing default partition
@@ -107,7 +110,10 @@ def _time_and_team(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
 
 
 def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """Check that the user and the team exist, and the user is a member of the team."""
+    """Check that the user and the team, if given, exist, and the user is a member of the team.
+
+    Nothing on an unmanaged cluster.
+    """
     if cluster.unmanaged:
         return  # Slurm knows them, and its answer to sbatch is the check
     if job.user is not None and job.user not in cluster.users:
@@ -132,7 +138,10 @@ def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
 
 
 def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """Check that the cluster has shared storage for runs, and checkpoints and data are on it."""
+    """Check that the cluster has shared storage for runs, and the job's checkpoints and data are on it.
+
+    Nothing on an unmanaged cluster.
+    """
     if cluster.unmanaged:
         return  # it has file systems that Slurm does not know; the folder of runs was seen by a node
     shared = [folder.path for folder in cluster.storage.values()]
@@ -191,7 +200,10 @@ _IMAGE = In("job", ("container", "image"))
 
 
 def container(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """Check that a container runtime of the cluster supports the image, and an image file is on shared storage."""
+    """Check that a container runtime of the cluster supports the job's image, and an image file is on shared storage.
+
+    Nothing without a container.
+    """
     container_spec = job.container
     if container_spec is None:
         return
