@@ -95,7 +95,7 @@ def month_report(
 
 
 def _bounds(label: str) -> tuple[float, float]:
-    """Return the begin of a month and of the next one, in seconds since the epoch (UTC).
+    """Return the begin of a month (`2026-11`) and of the next one, in seconds since the epoch (UTC).
 
     Raises:
         WrightError: the text is not a month.

@@ -83,7 +83,10 @@ def mean_attended(model: Architecture, seq_len: float) -> float:
 
 
 def core_widths(model: Architecture) -> tuple[float, float]:
-    """Return the widths, over all heads, of core attention's two products: QK^T, then scores times values."""
+    """Return the widths, over all heads, of core attention's two products: QK^T, then scores times values.
+
+    They differ only with latent attention (MLA).
+    """
     if model.attention == "mla":
         query, _, output = latent_widths(model)
         return query, output

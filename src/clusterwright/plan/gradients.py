@@ -89,7 +89,7 @@ def judged(training: Training, methods: Sequence[GradientMethod] = METHODS) -> t
 
 
 def advised(training: Training) -> Judged:
-    """Return the cheapest method whose compute share is at least `ENOUGH`; if there is none, the fastest."""
+    """Return the first (cheapest) method whose compute share is at least `ENOUGH`; if there is none, the fastest."""
     results = judged(training)
     return next(
         (result for result in results if result.efficiency >= ENOUGH),

@@ -47,7 +47,7 @@ def has_network_rate(cluster: Cluster) -> bool:
 
 
 def with_gpu(cluster: Cluster, model: str) -> Cluster:
-    """Return a learned cluster whose GPUs all are of this model of the catalog."""
+    """Return the cluster, learned or not, with all GPUs of this model of the catalog; groups without GPUs stay so."""
     nodes = {
         name: group.model_copy(update={"gpus": group.gpus.model_copy(update={"model": model})})
         if group.gpus
@@ -59,7 +59,7 @@ def with_gpu(cluster: Cluster, model: str) -> Cluster:
 
 
 def require_network(cluster: Cluster, command: str) -> None:
-    """Check that the rate of the network is known, with which the command compares.
+    """Raise an error unless the rate of the network is known; `command` is the name of the command that needs it.
 
     Raises:
         WrightError: `network-unknown`.

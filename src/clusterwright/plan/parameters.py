@@ -48,12 +48,12 @@ class Parameters:
 
     @property
     def attentions(self) -> int:
-        """Number of layers with attention."""
+        """Number of layers with attention: all layers unless `attention_layers` is set (0 or more)."""
         return self.layers if self.attention_layers < 0 else self.attention_layers
 
     @property
     def dense_layers(self) -> int:
-        """Number of layers with a dense feed-forward part."""
+        """Number of layers with a dense feed-forward part: those with any feed-forward part, less the MoE layers."""
         return (self.layers if self.ffn_layers < 0 else self.ffn_layers) - self.moe_layers
 
     @property
@@ -143,7 +143,7 @@ def _ffn(model: Architecture, width: int, matrices: int) -> float:
 
 
 def _expert(model: Architecture, matrices: int) -> float:
-    """Parameters of one expert, which may be narrower than the model (Nemotron 3 Super)."""
+    """Parameters of one expert, which may be narrower than the model; biases only if the model has them."""
     inner = (matrices - 1) * model.expert_ffn if model.biases else 0
     return matrices * (model.expert_width or model.hidden) * model.expert_ffn + inner
 

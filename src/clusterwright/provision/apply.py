@@ -151,7 +151,7 @@ def _with_note(report: ChangeReport, cluster: Cluster, only: Container[str] | No
 
 
 def _package_bundle(cluster: Cluster, resources: Callable[[str], tuple[Resource, ...]]) -> Bundle | None:
-    """Return the checked bundle of the cluster file, or None without one."""
+    """Return the bundle of the cluster file, checked to have all packages that any host requires; None without one."""
     if cluster.software.bundle is None:
         return None
     lists = required_packages(resources(host.name) for host in cluster.hosts())

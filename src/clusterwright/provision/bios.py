@@ -235,7 +235,7 @@ class BiosApply:
         return troubles | reboots.make(boots)
 
     def _verify(self, hosts: Sequence[str], changes: Sequence[BiosChange]) -> dict[str, str]:
-        """Return the hosts whose BIOS has other values after the boot."""
+        """Return the hosts whose BIOS has other values after the boot, or whose BMC does not answer, and why."""
         tables = self.bios.exchange(hosts, {}, is_staged=False) if hosts else {}
         return {host: text for host, table in tables.items() if (text := _difference(host, table, changes))}
 

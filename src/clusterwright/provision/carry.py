@@ -310,7 +310,11 @@ def _is_complete(report: HostReport) -> bool:
 
 
 def _apply_host(work: HostWork, host_report: HostReport, host: str) -> HostReport:
-    """Make the changes that were shown; a host that has changed since is not modified."""
+    """Make the changes that were shown on one host and return its report.
+
+    A host that has changed since is not modified. Its package bundle is copied first; if that fails, nothing is
+    changed.
+    """
     unavailable = host_report.unavailable
     report = work.deliver(host_report) or work.run_agent(host, "apply", host_report.sum, unavailable)
     report = replace(

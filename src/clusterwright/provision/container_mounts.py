@@ -19,7 +19,10 @@ class Mount:
 
 
 def mounts(cluster: Cluster) -> tuple[Mount, ...]:
-    """Return the mounts of every container, if the host has them: homes, shared folders, disks, caches, our library."""
+    """Return the mounts of every container: homes, shared folders, disks, local caches; read-only our library.
+
+    They are those of the whole cluster; a host has only some of the paths.
+    """
     disks = [disk.mount for group in cluster.nodes.values() for disk in group.disks if disk.mount]
     shared = [folder.path for folder in cluster.storage.values()]
     caches = cluster.environments.caches.local

@@ -40,7 +40,7 @@ def gpu_packages(
 ) -> tuple[Package, ...]:
     """Return the packages of one part (driver, nccl ...) in version `which`, as one package set.
 
-    The set is the part's own, or the one that `among` names.
+    The set is the part's own, or the one that `among` names. Empty if the distribution has no such packages.
     """
     built_for = f"+cuda{cuda_major(cluster)}" if part == "nccl" else ""
     return tuple(

@@ -45,7 +45,7 @@ class Grown:
 
     @property
     def ok(self) -> bool:
-        """True when every host has its desired state and Slurm schedules jobs on the new ones."""
+        """True if both applies succeeded on every host and Slurm schedules jobs on the new ones."""
         is_applied = self.new.ok and self.other_report is not None and self.other_report.ok
         return is_applied and all(is_ready(state) for state in self.states.values())
 
@@ -101,7 +101,7 @@ def grow(
 
 
 def wait_for(remote: Remote, control: str, hosts: tuple[str, ...], clock: Clock) -> dict[str, str]:
-    """Wait until Slurm can schedule jobs on all these hosts, at most 90 s; return their node states."""
+    """Wait until Slurm can schedule jobs on all these hosts, at most 90 s; return their node states, ready or not."""
     started = clock.monotonic()
     while True:
         host_states = states(remote, control, hosts)

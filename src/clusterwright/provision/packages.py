@@ -13,7 +13,10 @@ def packages(cluster: Cluster, *names: str) -> tuple[Package, ...]:
 
 
 def slurm_packages(cluster: Cluster, part: Part) -> tuple[Package, ...]:
-    """Return the packages of one part of Slurm, in the release of `software.slurm`."""
+    """Return the packages of one part of Slurm, in the release of `software.slurm`.
+
+    By `software.slurm_packages` the distribution's or SchedMD's; `auto`: the distribution's if it has that release.
+    """
     platform, version, maker = cluster.platform, cluster.software.slurm, cluster.software.slurm_packages
     from_distribution = platform.has_slurm(version) if maker == "auto" else maker == "distribution"
     names = platform.distribution_slurm_packages if from_distribution else platform.schedmd_slurm_packages

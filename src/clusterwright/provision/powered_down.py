@@ -126,7 +126,10 @@ class PoweredDownHosts:
             self.work.control.run_root(client.line(client.resume(fold(back))))
 
     def _is_ours(self, host: str, node: Node) -> bool:
-        """Return whether an apply drained the node because it missed changes while off, and no newer reason is set."""
+        """Return whether an apply drained the node because it missed changes while off, and no newer reason is set.
+
+        A drained node without a reason counts if the record lists it.
+        """
         forgotten = is_out(node) and host in self.drained and not node.reason
         return forgotten or node.reason.startswith(MISSED)
 

@@ -81,7 +81,10 @@ class Reboots:
         check: Callable[[list[str]], dict[str, str]],
         limit_s: float,
     ) -> dict[str, str]:
-        """Repeat `check` until no host has a fault or `limit_s` is over; only hosts with faults are checked again."""
+        """Repeat `check` until no host has a fault or `limit_s` is over.
+
+        Return the remaining faults by host, in English. Only hosts with faults are checked again.
+        """
         end = self.clock.monotonic() + limit_s
         with in_language("en"):  # the text becomes Slurm's drain reason
             troubles = check(list(hosts)) if hosts else {}

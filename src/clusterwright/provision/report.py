@@ -125,7 +125,7 @@ class ChangeReport:
 
     @property
     def unreached(self) -> tuple[str, ...]:
-        """Hosts that ssh did not reach."""
+        """Hosts that ssh did not reach; skipped hosts are not among them."""
         return tuple(host.host for host in self.hosts if not (host.reached or host.left_out))
 
     @property
@@ -153,7 +153,7 @@ class ChangeReport:
         return tuple((fold(hosts), note) for note, hosts in hosts_by_note.items())
 
     def draining(self) -> tuple[str, ...]:
-        """Hosts with running jobs whose changes require a drain."""
+        """Hosts with running job steps whose changes require a drain."""
         return tuple(host.host for host in self.hosts if host.job_steps and host.disturbs)
 
     @property

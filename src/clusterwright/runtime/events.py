@@ -71,7 +71,7 @@ class Events:
             self.write(event, **more)
 
     def log_line(self, text: str) -> None:
-        """Log a line that concerns all ranks: rank 0 writes it."""
+        """Log a line that concerns all ranks: rank 0 writes it, other ranks nothing."""
         if self._rank == 0:
             log_line(text)
 

@@ -177,7 +177,10 @@ class CudaStream:
             self._from = None
 
     def ended(self) -> list[float]:
-        """Return the seconds of steps that the GPU has finished, without waiting for it."""
+        """Return the seconds of each step that the GPU has finished since the last call, without waiting.
+
+        May be empty.
+        """
         if self._step:
             self._open.append(self._step)
         self._step, durations = [], []

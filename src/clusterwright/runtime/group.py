@@ -86,7 +86,8 @@ def gather(value: T, group: Any) -> list[T]:
 def join(environ: MutableMapping[str, str] = os.environ) -> Group:
     """Initialize the process group of ranks started by torchrun or srun; without a launcher, a group of one.
 
-    NCCL with CUDA, else Gloo. A process group that the script has initialized is used as it is.
+    Collective. NCCL with CUDA, else Gloo. A process group that the script has initialized is used as it is. Slurm's
+    variables are copied into `environ` where torchrun's are missing.
     """
     slurm.adopt(environ)
     device = _device(int(environ.get("LOCAL_RANK", "0")))

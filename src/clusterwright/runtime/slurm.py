@@ -16,7 +16,7 @@ _KEYS = Path("/etc/ssh/cluster_keys.d")  # of provision/render/ssh_config: a fil
 
 
 def first_host(nodelist: str) -> str:
-    """Return the first host of a Slurm node list: gpu-node03 of `gpu-node[03-05,9],x1`."""
+    """Return the first host of a Slurm node list: gpu-node03 of `gpu-node[03-05,9],x1`; empty for an empty list."""
     group = re.match(r"(?:[^,\[]|\[[^\]]*\])+", nodelist)
     return re.sub(r"\[(\w+)[^\]]*\]", r"\1", group[0]) if group else ""
 

@@ -92,7 +92,10 @@ def parse_drain_reason(reason: str) -> DrainReason:
 
 
 def parse_faults(text: str) -> Tuple[DrainFault, ...]:
-    """Return the faults in a text of the health check program, which are separated by `; `."""
+    """Return the faults in a text of the health check program, which are separated by `; `.
+
+    One of unknown form is `other`.
+    """
     parts = [(_FAULT.match(part), part) for part in _NEXT_FAULT.split(text) if part]
     return tuple(
         DrainFault(match.group().replace(" ", "-") if match else "other", part) for match, part in parts

@@ -288,7 +288,7 @@ class Journal:
             raise _damaged(self._path, repr(error)) from error
 
     def notifications(self, *, unsent: bool = False) -> tuple[StoredNotification, ...]:
-        """Return all notifications, or the unsent ones, oldest first."""
+        """Return all notifications, oldest first; with `unsent` only those that were not sent."""
         condition = "WHERE sent = 0" if unsent else ""
         rows = self._db.execute(
             f"SELECT id, incident, host, rule, topic, text, wall, sent FROM notifications {condition} ORDER BY id"  # nosec B608 # noqa: S608 (constants)

@@ -186,7 +186,7 @@ def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
 def month_queries(begin: float, end: float, gpus: int) -> dict[str, str]:
     """Return PromQL queries of GPU seconds (measured, busy, idle) and joules by account, and of all joules.
 
-    Samples are 5 minutes apart, with many GPUs an hour.
+    Samples are 5 minutes apart, an hour with more than FEW_GPUS.
     """
     lasts_s = int(end - begin)
     step_s = 300 if gpus <= FEW_GPUS else 3600

@@ -22,7 +22,10 @@ LIMIT_S = 10.0  # of each query; slurmctld answers within one second unless it i
 
 
 def control_remote(cluster: Cluster, remote: Remote) -> Remote:
-    """Return the connection to the control host: none by SSH if this machine is it; a lab's control host never is."""
+    """Return the connection to the control host: none by SSH if this machine is it, by the host's name.
+
+    In a lab always the given connection.
+    """
     name = cluster.control.name
     is_control_host = cluster.lab is None and socket.gethostname().partition(".")[0] == name
     return FromHost(name, remote) if is_control_host else remote
@@ -43,7 +46,10 @@ def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Sna
 
 
 def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
-    """Return the JSON argument of the program on the control host: the sources and the time limit."""
+    """Return the JSON argument of the program on the control host: the sources and the time limit in seconds.
+
+    The folder of runs is empty without a shared folder.
+    """
     runs = f"{cluster.shared_folder}/runs" if cluster.shared_folder else ""
     return json.dumps(
         {"runs": runs, "prometheus": PROMETHEUS, "alertmanager": ALERTMANAGER, "limit_s": limit_s}

@@ -54,7 +54,7 @@ class AccountingRecord:
         return max(0.0, min(end, last) - max(begin, self.start))
 
     def moved(self, seconds: float) -> AccountingRecord:
-        """Return a copy with all times shifted by some seconds."""
+        """Return a copy with submission, eligible, start and end shifted by some seconds; unknown times stay None."""
         names = ("submit", "eligible", "start", "end")
         times = {name: getattr(self, name) for name in names}
         return replace(self, **{name: time + seconds for name, time in times.items() if time is not None})

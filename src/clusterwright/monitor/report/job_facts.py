@@ -101,7 +101,7 @@ class JobFacts:
 
     @property
     def gpu_memory(self) -> float | None:
-        """Memory utilization of the fullest GPU, as a ratio."""
+        """Memory utilization, 0 to 1, of the GPU with the fullest memory; None without a measurement."""
         return max(
             (r for gpu in self.gpus if (r := ratio(gpu.memory, gpu.memory_total)) is not None), default=None
         )

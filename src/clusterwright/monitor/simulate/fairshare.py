@@ -27,7 +27,7 @@ class FairTree:
         self._used.setdefault((team, user), 0.0)
 
     def decay(self, now: float) -> None:
-        """Apply the half-life to all use, up to the time `now`."""
+        """Apply the half-life to all use for the time since the last call, up to `now`; none if `now` is not later."""
         passed = now - self._decayed_at
         if passed > 0:
             factor = 0.5 ** (passed / self._half_life_s)
@@ -70,7 +70,7 @@ class FairTree:
                 yield child, (*above, level)
 
     def _use(self, name: str) -> float:
-        """Return the use of an account and all below it."""
+        """Return the use of the users of an account and of all accounts below it."""
         direct_use = sum(used for user_key, used in self._used.items() if user_key[0] == name)
         return direct_use + sum(
             self._use(account.name) for account in self._accounts.values() if account.parent == name

@@ -123,7 +123,7 @@ def _limit(run_s: float, draw: Draw) -> float | None:
 
 
 def _moment(days: float, draw: Draw) -> float:
-    """Draw a submission time, weighted by `rate`."""
+    """Draw a submission time, in seconds from 0 to `days`, weighted by `rate`; draws until one is accepted."""
     while True:
         time_s = draw() * days * DAY_S
         if draw() <= rate(time_s):

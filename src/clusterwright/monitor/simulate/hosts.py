@@ -119,7 +119,10 @@ class PlacementPlan:
         self._reserved: set[int] = set()
 
     def allows(self, host: SimulatedHost, need: Need, end: float) -> bool:
-        """Return whether a job from now until `end` on the host would delay no reservation."""
+        """Return whether a job from now until `end` on the host would delay no reservation.
+
+        True on unreserved hosts.
+        """
         if host.number not in self._reserved:
             return True
         return any(begin <= self._now <= last for begin, last in self._begins(host, need, end - self._now))

@@ -155,7 +155,7 @@ class Top(App[None]):
         self.paint()
 
     def paint(self) -> None:
-        """Show the current snapshot in all panels."""
+        """Show the current snapshot in all panels; before the first one, only the head."""
         self._paint_head()
         if self.snapshot is None:
             return
@@ -204,7 +204,7 @@ class Top(App[None]):
         self.action_panel(PANELS[(now + by) % len(PANELS)])
 
     def on_listing_chosen(self, event: Listing.Chosen) -> None:
-        """Show details of a row; open or close a group of nodes."""
+        """Open or close a group of nodes; for any other row show details on a screen of their own."""
         if isinstance(event.item, HostGroup):
             self.view_state.opened ^= {event.item.key}
             self.paint()

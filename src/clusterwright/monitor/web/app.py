@@ -108,7 +108,10 @@ class Views:
         return _respond(request, *self.site.feed.document(), "application/json", "no-store")
 
     async def me(self, request: Request) -> Response:
-        """Return the user and the role; not the token, because a cookie alone must not permit changes."""
+        """Return the user (empty without sign-in), the role, and as `hands` whether the site permits actions.
+
+        The token is not returned, because a cookie alone must not permit changes.
+        """
         identity: Identity = request.state.who
         return JSONResponse(
             {

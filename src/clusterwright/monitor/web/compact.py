@@ -102,7 +102,10 @@ def team_row(team: Team) -> dict[str, Json]:
 
 
 def job_row(job: JobView) -> dict[str, Json]:
-    """Return a job for a list, with at most SPARK points of its loss curve."""
+    """Return a job for a list, with at most SPARK points of its loss curve; `run` is None without a run.
+
+    Only a pending job has an explanation of its reason.
+    """
     text_fields = ("id", "name", "user", "account", "partition", "state", "reason")
     numbers = (
         "node_count", "cpus", "gpus", "priority", "submitted", "started", "expected", "ends", "utilisation",

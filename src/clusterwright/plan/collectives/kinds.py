@@ -36,7 +36,7 @@ def bus_factor(kind: Collective, ranks: Real) -> Real:
 
 
 def ring_steps(kind: Collective, ranks: Real) -> Real:
-    """Return the number of sequential steps of a ring algorithm on `ranks` ranks."""
+    """Return the number of sequential steps of a ring on `ranks` ranks: 2 (n - 1) for all-reduce, else n - 1."""
     if kind is Collective.ALL_REDUCE:
         return 2 * (ranks - 1)
     return ranks - 1

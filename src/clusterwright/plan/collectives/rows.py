@@ -59,7 +59,10 @@ class MeasurementSpec:
 
 
 def bus_bw(spec: MeasurementSpec, c: Coefficients) -> float:
-    """Predict the bus bandwidth of a measurement in bytes/s: of ring or tree if it names one, else of the fastest."""
+    """Predict the bus bandwidth of a measurement in bytes/s: of ring or tree if it names one, else of the fastest.
+
+    Also of the fastest if the operation lacks the named one; SHARP is among the candidates only if it is named.
+    """
     times_by_algorithm = times(spec.kind, spec.size_bytes, spec.group, c)
     if spec.algorithm == "sharp":
         times_by_algorithm["sharp"] = in_switch(spec.size_bytes, path(spec.group, c), sharp=True)

@@ -78,7 +78,7 @@ def list_prices() -> tuple[Price, ...]:
 
 
 def as_price(offer: CloudOffer) -> Price:
-    """Return an offer as a price of the catalog; a year without a month counts as its December."""
+    """Return an offer as a price of the catalog, with equal bounds; a year without a month counts as its December."""
     price, amount = offer.price, offer.per_gpu_hour
     date = price.date if "-" in price.date else f"{price.date}-12"
     source = "; ".join(

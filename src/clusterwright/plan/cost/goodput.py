@@ -85,8 +85,9 @@ def goodput(
 ) -> Goodput:
     """Compute the goodput of a job on `nodes` nodes with the optimal checkpoint interval.
 
-    Checkpoints are at least 10 s apart: with free ones (`write_s` 0) the optimal interval would be 0. `length_s`:
-    seconds of useful training, for the expected number of failures (0: not computed).
+    Checkpoints are at least 10 s apart: with free ones (`write_s` 0) the optimal interval would be 0. Without failures
+    (`node_mtbf_h` infinite) there is no checkpoint. `length_s`: seconds of useful training, for the expected number of
+    failures (0: not computed).
     """
     mtbf_s = job_mtbf_s(node_mtbf_h, nodes)
     every_s = max(10.0, checkpoint_every_s(write_s, mtbf_s)) if math.isfinite(mtbf_s) else math.inf

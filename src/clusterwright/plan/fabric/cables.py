@@ -62,7 +62,10 @@ def media(bits_per_s: float, user_catalog: UserCatalog | None = None) -> list[Cl
 
 
 def medium(bits_per_s: float, length_m: float, user_catalog: UserCatalog | None = None) -> Class:
-    """Return the cable class with the shortest sufficient reach; the one with the longest if none is sufficient."""
+    """Return the cable class with the shortest sufficient reach in m; the longest one if none is sufficient.
+
+    A port rate without classes of its own takes those of the next higher rate.
+    """
     cable_classes = media(bits_per_s, user_catalog)
     return next(
         (cable_class for cable_class in cable_classes if cable_class.reach_m >= length_m), cable_classes[-1]

@@ -68,7 +68,7 @@ class Clos:
         return (leaf_cables, self.pods * self.spines * self.spine_uplinks) if self.cores else (leaf_cables,)
 
     def pod_of(self, leaf: int) -> int:
-        """Return the index of a leaf's pod; leaves are numbered rail by rail."""
+        """Return the index of a leaf's pod, 0 without several pods; leaves are numbered rail by rail."""
         per_rail = max(1, self.pods // self.leaves.rails)
         if self.pods <= 1:
             return 0

@@ -121,7 +121,7 @@ class Cost:
 
 
 def cost(fabric: Fabric, cables: list[Cable], user_catalog: UserCatalog | None = None) -> Cost:
-    """Compute the purchase price of a fabric's switches and cables; items without a price are only listed.
+    """Compute the purchase price of a fabric's switches and cables; items without a price are listed and count 0.
 
     Raises:
         WrightError: currency-mixed if prices are in two currencies.

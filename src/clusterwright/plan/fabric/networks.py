@@ -68,7 +68,7 @@ def _storage_switches(storage_switch: FabricSwitch | None) -> tuple[FabricSwitch
 
 
 def _first_feasible(candidates: Iterable[tuple[FabricKind, int, int, FabricSwitch, float]]) -> Fabric:
-    """Return the first design that is feasible with its switch; raise the last error if none is."""
+    """Return the first design that is feasible with its switch; raise the last error if none is; needs a candidate."""
     refused: WrightError | None = None
     for candidate in candidates:
         try:

@@ -34,7 +34,10 @@ def switch_of(
 
 
 def from_catalog(row: records.Switch, protocol: str = "roce") -> FabricSwitch:
-    """Convert a switch of the catalog; an Ethernet switch runs RoCE unless `protocol` is ethernet."""
+    """Convert a switch of the catalog; an Ethernet switch runs RoCE unless `protocol` is `ethernet`.
+
+    InfiniBand and NVLink switches ignore `protocol`.
+    """
     used = row.protocol
     if used == "ethernet":
         used = protocol if protocol in {"ethernet", "roce"} else "roce"

@@ -87,7 +87,10 @@ def stage_outputs(run: Run) -> Real:
 
 
 def embedded(run: Run, stage: MemoryStage) -> Real:
-    """Bytes of the embedding's dropout masks of all microbatches in flight, on the first stage."""
+    """Bytes of the embedding's dropout masks of all microbatches in flight, on the first stage; 0 elsewhere.
+
+    Also 0 without dropout.
+    """
     work, layout = run.training, run.layout
     if not work.dropout:
         return 0.0
@@ -109,7 +112,7 @@ class MemoryFit(StrEnum):
 
 
 def classify_fit(memory: Memory, gpu: Gpu, fitted: Coefficients | None = None) -> MemoryFit:
-    """Compare predicted memory with what CUDA offers on a GPU (`Gpu.usable_bytes`), for one layout.
+    """Compare predicted memory with what CUDA offers on a GPU (`Gpu.usable_bytes`), for one layout, not for arrays.
 
     Predictions for held-out sources have a median error of `typical` and a third quartile of `spread`: a run up to
     `typical` above the limit is not yet `oom`, a run less than `spread` below it is `tight`.

@@ -30,7 +30,10 @@ def transients(run: Run, stage: MemoryStage, parameters: StageParameters) -> Rea
 
 
 def stepping(run: Run, parameters: StageParameters) -> Real:
-    """Temporary bytes of the optimizer step: gradients cast to fp32, temporaries of an unfused optimizer."""
+    """Temporary bytes of the optimizer step: gradients cast to fp32, temporaries of an unfused optimizer.
+
+    0 if `step_bytes` of the training is 0.
+    """
     layout, work = run.layout, run.training
     if not work.step_bytes:
         return 0.0

@@ -117,7 +117,7 @@ def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
 
 
 def _outside(run: Run) -> tuple[str, ...]:
-    """Return a warning if no run of this kind on this GPU generation was fitted, else nothing."""
+    """Return a warning, as the only item, if no run of this kind on this GPU generation was fitted, else ()."""
     plan, chip = kind(run), generation(run.machine.gpu)
     if f"{chip}.{plan}" in fitted.coefficients("speed")["span"]:
         return ()
@@ -158,7 +158,9 @@ def of_collective(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]
 
 
 def of_cnn(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]:
-    """Predict a convolutional network or BERT: samples per second of all GPUs and of one.
+    """Predict the samples per second of all GPUs and of one, for a row of a convolutional network or BERT.
+
+    Without `num_gpus`, one GPU.
 
     Raises:
         WrightError: predict-unknown-model.

@@ -53,7 +53,7 @@ def definition(cells: Cells) -> Definition:
 def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
     """Return the run with memory settings from the notes: states, sharding, fused loss, recomputed modules.
 
-    Unsharded gradients are left out if the run does not fit with them.
+    Unsharded gradients are left out if the run does not fit with them; other settings that do not fit stay.
     """
     with_layout = replace(run, layout=_layout(run, cells, settings))
     full_run = replace(with_layout, training=_training(with_layout, cells, settings))

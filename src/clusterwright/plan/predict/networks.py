@@ -30,7 +30,10 @@ _BYTE = 8  # bits; `GB/s` with a capital B is of bytes
 
 
 def of_row(cells: Cells, gpu: Gpu, gpus: int) -> Machine:
-    """Return the machine of a row: nodes of `gpus_per_node` GPUs with the network that the interconnect text names."""
+    """Return the machine of a row: nodes of `gpus_per_node` GPUs with the network that its interconnect text names.
+
+    Default: the usual node of the GPU, with a note if there are several, and the reference system's network.
+    """
     per_node = cells.integer("gpus_per_node")
     if per_node is None and gpus > usual_node(gpu):
         cells.note(
@@ -106,7 +109,7 @@ def _gbits(interconnect: str) -> float | None:
 
 
 def _port_count(interconnect: str) -> int | None:
-    """Parse the number of ports in `8x HDR` or `x4 per node`; None if there is none."""
+    """Parse the number of ports in `8x HDR` or `x4 per node`; None if the lower-case text has none."""
     match = re.search(r"(?<![\w.])(\d+)\s*x(?=[\sa-z\d])|\bx\s?(\d+)\b", interconnect)
     return int(next(group for group in match.groups() if group)) if match else None
 

@@ -79,7 +79,10 @@ def _is_old(gpu_name: str) -> bool:
 
 
 def settings(cells: Cells) -> dict[str, str]:
-    """Parse known `name=value` settings in the notes; measured figures there have other names and are ignored."""
+    """Parse known `name=value` settings in the notes, the last of each name.
+
+    Others, such as measured figures, are ignored. Counts must be whole numbers above 0.
+    """
     matches = _SETTING.findall(cells.text("notes_url"))
     return {
         name: value for name, value in matches if name not in _COUNTS or re.fullmatch(r"[1-9]\d{0,6}", value)

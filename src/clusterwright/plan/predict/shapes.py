@@ -116,7 +116,10 @@ def _of_catalog(cells: Cells, catalog_model: Architecture) -> Architecture:
 
 
 def _of_size(cells: Cells, name: str) -> Architecture:
-    """Return a dense architecture from the given columns; blank ones follow the usual rules of the model family."""
+    """Return a dense architecture from the given columns; blank ones follow the usual rules of the model family.
+
+    The name decides about gating, tied embeddings, biases and causality. An assumed value is noted.
+    """
     gated = re.search(_GATED, name, re.IGNORECASE) is not None
     hidden = cells.integer("hidden") or _usual_hidden(cells)
     heads = cells.integer("heads") or _usual_heads(cells, hidden)

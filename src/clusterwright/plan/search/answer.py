@@ -50,7 +50,7 @@ def answer(training: Training, machine: Machine, options: Options) -> SearchOutc
 def _ranked(
     outcome: SearchOutcome, searcher: Searcher, state: SearchState, options: Options
 ) -> SearchOutcome:
-    """Return the outcome with the layouts that fit, ranked."""
+    """Return the outcome with the layouts that fit, fastest first, and why the others lose; at least one must fit."""
     best_layouts, every = state.best_layouts, plans(searcher.plan, state.best_layouts.columns)
     best = every[0]
     by_mesh = tuple(every[index] for index in best_layouts.fastest_of("mesh")[: max(options.top, 2)])

@@ -63,7 +63,10 @@ class BestLayouts:
     front_memory: Array = field(default_factory=lambda: np.zeros(0))  # falls as time grows
 
     def add(self, columns: dict[str, Array]) -> None:
-        """Add layouts with columns `time`, `memory` and `family`; drop those no longer among the best."""
+        """Add layouts with columns `time`, `memory`, `mesh` and `family`; drop those no longer among the best.
+
+        The best are the fastest, the fastest of each mesh and family, and the Pareto front of time and memory.
+        """
         if self.columns:
             columns = {name: np.concatenate([self.columns[name], columns[name]]) for name in columns}
         order = _order(columns)

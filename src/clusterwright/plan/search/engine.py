@@ -77,7 +77,7 @@ class Searcher:
         return block_of(rows, self.training, self.machine, self.options, schedule)
 
     def _in_order(self, memory_filter: MemoryFilter) -> list[Lot]:
-        """Return batches of rows with layouts that fit, lowest time bound first."""
+        """Return batches of rows with layouts that fit, lowest time bound first; empty if none fit."""
         lots: list[Lot] = []
         for rows in rows_of(self.meshes, self.training, self.options):
             fitting = [

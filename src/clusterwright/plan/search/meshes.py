@@ -41,7 +41,10 @@ def divisors(number: int) -> list[int]:
 
 
 def meshes(training: Training, machine: Machine, options: Options) -> tuple[list[Mesh], Counter[str]]:
-    """Return the meshes that divide model, batch and sequence, and counts of the others by what they do not divide."""
+    """Return (the meshes that divide model, batch and sequence.
+
+    Counts of the others by the first that they do not divide).
+    """
     valid: list[Mesh] = []
     refused: Counter[str] = Counter()
     for mesh in _factorings(training.architecture, machine, options):
@@ -145,7 +148,7 @@ def require_numpy() -> None:
 
 
 def require_sizes(training: Training, machine: Machine, options: Options) -> None:
-    """Check that all sizes are positive, and that fixed sizes divide the model, batch and GPUs.
+    """Check that all sizes are positive; then that fixed sizes divide the model, batch and GPUs.
 
     Raises:
         WrightError: with one finding per violation.
@@ -156,7 +159,7 @@ def require_sizes(training: Training, machine: Machine, options: Options) -> Non
 
 
 def no_sizes(sizes: Mapping[str, float | None]) -> list[Finding]:
-    """Return a finding for each option whose value is below 1."""
+    """Return a finding for each option whose value is below 1; options of None are not checked."""
     return [
         Finding(
             "plan-bad-size",

@@ -95,12 +95,15 @@ class SearchOutcome:
 
     @property
     def roomy(self) -> Plan | None:
-        """The fastest layout whose memory is not tight, that is, fits despite the prediction's error."""
+        """The fastest layout whose memory is not tight, that is, fits despite the prediction's error.
+
+        None without one.
+        """
         return next((plan for plan in self.pareto if plan.memory_fit is MemoryFit.FITS), None)
 
     @property
     def runner_up(self) -> Plan | None:
-        """The fastest layout with another mesh than the best."""
+        """The fastest layout with another mesh than the best; None without one."""
         return self.meshes[1] if len(self.meshes) > 1 else None
 
 

@@ -51,7 +51,7 @@ class ClusterFile:
         return cls(source, cluster, cluster.model_dump(mode="json"))
 
     def has(self, loc: Loc) -> bool:
-        """Return whether a value exists at `loc`, set or by default."""
+        """Return whether a value exists at `loc`, set or by default; a value of None does not."""
         values: Any = self.values
         for part in loc:
             if not isinstance(values, Mapping) or part not in values:
@@ -165,7 +165,7 @@ def _growing(cluster: Cluster) -> Cost:
 
 
 def removed_hosts(old: Cluster, new: Cluster) -> tuple[str, ...]:
-    """Return hosts that only the old file has."""
+    """Return the names of hosts that only the old file has, in its order."""
     remaining_names = {host.name for host in new.hosts()}
     return tuple(host.name for host in old.hosts() if host.name not in remaining_names)
 

@@ -76,7 +76,7 @@ def refuse_to_remove(cluster: Cluster, hosts: Iterable[str]) -> None:
 
 
 def require_hosts(cluster: Cluster, names: Iterable[str]) -> None:
-    """Check that the cluster file has all of these hosts.
+    """Raise an error unless the cluster file has all of these hosts.
 
     Raises:
         WrightError: `no-such-host`, with all that it lacks.

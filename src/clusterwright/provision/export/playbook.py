@@ -144,7 +144,10 @@ def _accounts(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _limits(cluster: Cluster) -> list[Task]:
-    """Return the task that sets limits in accounting; it runs after slurmctld has registered its TRES."""
+    """Return the task that sets limits in accounting, in a list; it runs after slurmctld has registered its TRES.
+
+    Empty without accounting.
+    """
     if cluster.accountant is None:
         return []
     script = {"name": "accounts", f"{BUILTIN}.script": SCRIPT, "changed_when": False}

@@ -72,7 +72,10 @@ class BundleManifest:
         )
 
     def missing_packages(self, required: Iterable[Package]) -> tuple[str, ...]:
-        """Return the required packages that the bundle lacks, with the release where one is required."""
+        """Return the required packages that the bundle lacks, sorted, each once.
+
+        With the release where one is required. Empty if it has all.
+        """
         versions = defaultdict(list)
         for package in self.packages:
             versions[package.name].append(package.version)

@@ -84,7 +84,10 @@ def _qos(cluster: Cluster, name: str, qos: Qos) -> Row:
 
 
 def _settings(cluster: Cluster, section: Qos | Team, values: dict[str, tuple[str, str]]) -> Row:
-    """Return the settings from (field, value), then those of `options`; of a site only what the file sets."""
+    """Return the settings from (field, value), then those of `options`, which replace them.
+
+    Of a site only what the file sets.
+    """
     is_of_site, written = cluster.slurm.is_of_site, section.model_fields_set
     rows = {name: value for name, (field, value) in values.items() if not is_of_site or field in written}
     for name, value in section.options.items():
@@ -93,7 +96,7 @@ def _settings(cluster: Cluster, section: Qos | Team, values: dict[str, tuple[str
 
 
 def _option_rows(name: str, value: str) -> Row:
-    """Return a setting as rows have it: one for each TRES, names of lists sorted, times as a number."""
+    """Return a setting as rows have it: one for each TRES, names of QOS lists sorted, times in minutes."""
     if "=" in value:
         pairs = (item.strip().partition("=") for item in value.split(","))
         return {f"{name} {tres}": limit for tres, _sign, limit in pairs}

@@ -65,7 +65,10 @@ def _range(span: Range) -> str:
 
 
 def _impostors(networks: tuple[IPv4Network, ...]) -> str:
-    """Return rules that drop packets with a source address of a cluster network on any other interface."""
+    """Return rules that drop packets with a source address of a cluster network on any other interface.
+
+    "" without any.
+    """
     if not networks:
         return ""
     listed = ", ".join(map(str, networks))

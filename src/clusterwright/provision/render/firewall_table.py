@@ -67,7 +67,10 @@ class Opening:
 
 
 def openings(cluster: Cluster, host: Host) -> tuple[Opening, ...]:
-    """Return all services that the host offers, each with its permitted clients, in a fixed order."""
+    """Return all services that the host offers, each with its permitted clients, in a fixed order.
+
+    A service without any permitted client is left out.
+    """
     rows = (
         _ssh(cluster, host),
         *_slurm(cluster, host),
@@ -90,7 +93,7 @@ def single_rail_networks(cluster: Cluster, host: Host) -> tuple[IPv4Network, ...
 
 
 def lets_in(cluster: Cluster, host: Host, source: str, port: int) -> bool:
-    """Return whether a TCP connection from the address to the host's management address is allowed; not for IPv6."""
+    """Return whether a TCP connection from the address to the host's management address is allowed; False for IPv6."""
     try:
         address = IPv4Address(source)
     except ValueError:

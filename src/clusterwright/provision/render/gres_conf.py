@@ -44,7 +44,10 @@ def _lines(hosts: str, group: NodeGroup) -> Iterator[str]:
 
 
 def _cores(gpus: Gpus, cpus: Cpus, index: int) -> str:
-    """Return `Cores=` of the GPU's socket in Slurm's numbering, socket by socket; empty if no socket is set."""
+    """Return `Cores=` of the GPU's socket in Slurm's numbering, socket by socket.
+
+    Empty if the group has no `gpus.sockets`.
+    """
     if not gpus.sockets:
         return ""
     first_core = gpus.sockets[index] * cpus.cores_per_socket

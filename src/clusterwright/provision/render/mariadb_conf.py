@@ -18,7 +18,10 @@ _LAB_POOL_MIB, _LAB_LOG_MIB = (
 
 
 def mariadb_conf(cluster: Cluster, host: Host, header: str) -> str:
-    """Return MariaDB's settings for slurmdbd; their file sorts after the distribution's files."""
+    """Return MariaDB's settings for slurmdbd, sized by the host's memory, in a lab small.
+
+    Their file sorts after the distribution's files.
+    """
     pool = max(_LEAST_MIB, min(_MOST_MIB, host.group.memory // MiB // _SHARE))
     log = min(_MOST_LOG_MIB, pool // 4)
     if cluster.lab:

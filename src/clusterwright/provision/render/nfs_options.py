@@ -50,7 +50,7 @@ def nfs_options(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
 
 
 def _connections(cluster: Cluster) -> tuple[Option, ...]:
-    """Return `nconnect` for the rate of the network to the server; nothing if one connection suffices."""
+    """Return `nconnect` for the rate of the storage (else management) network; nothing if one connection suffices."""
     network = cluster.networks.storage or cluster.networks.management
     count = min(MOST, math.ceil(network.rate / CONNECTION))
     if count < 2:

@@ -75,7 +75,10 @@ def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
 
 
 def power_saving_hosts(cluster: Cluster) -> tuple[Host, ...]:
-    """Return the compute hosts that power saving may power off: those of groups that the file does not exclude."""
+    """Return the compute hosts that power saving may power off: those of groups that the file does not exclude.
+
+    Empty without power saving.
+    """
     saving = cluster.slurm.power_saving
     return tuple(
         host

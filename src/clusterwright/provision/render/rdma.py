@@ -41,7 +41,10 @@ def network_of(cluster: Cluster, host: Host, name: NetworkName) -> dict[str, Any
 
 
 def rdma_params(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
-    """Return the inputs for NCCL's and UCX's settings; `prefix` selects their variables."""
+    """Return the inputs for NCCL's and UCX's settings; `prefix` selects their variables.
+
+    What the cluster file or the host lacks is None or empty.
+    """
     rdma = cluster.rdma
     networks = rdma_networks(cluster, host)
     network_names = [name for name in ("compute", "management") if name in host.addresses]
@@ -66,7 +69,10 @@ def find_gpudirect(cluster: Cluster, host: Host) -> GpuDirect | None:
 
 
 def _is_supported(cluster: Cluster, host: Host, method: GpuDirect) -> bool:
-    """Return whether NVIDIA driver, kernel and RDMA drivers support the method; DMA-BUF needs open kernel modules."""
+    """Return whether NVIDIA driver, kernel and RDMA drivers support the method; False without `rdma`, driver or GPUs.
+
+    DMA-BUF needs open kernel modules.
+    """
     rdma, software, gpus = cluster.rdma, cluster.software, host.group.gpus
     if rdma is None or software.driver is None or gpus is None:
         return False

@@ -15,7 +15,10 @@ GATHER_S = 30
 
 
 def accounting(cluster: Cluster) -> str:
-    """Return the lines for slurmdbd, enforced limits and priority; without accounting, jobs run first in, first out."""
+    """Return the lines for slurmdbd, enforced limits, priority and preemption.
+
+    Without accounting, jobs run first in, first out.
+    """
     host = cluster.accountant
     if host is None:
         return NONE

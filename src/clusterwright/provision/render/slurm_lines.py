@@ -15,7 +15,10 @@ _ALIASES = {"feature": "features", "shared": "oversubscribe", "priority": "prior
 
 
 def conf_line(rows: Iterable[Row], options: Mapping[str, str]) -> str:
-    """Return a line of KEY=VALUE pairs: the rows that no option replaces, then the options."""
+    """Return a line of KEY=VALUE pairs: the rows that no option replaces, then the options.
+
+    Any option about CPUs replaces all rows about CPUs.
+    """
     names = {canonical(key) for key in options}
     if names & CPU_KEYS:
         names |= CPU_KEYS

@@ -25,7 +25,7 @@ GPU_BILLED = 100  # a choice: any number does, as long as it is the same in all 
 
 
 def nodes(cluster: Cluster) -> str:
-    """Return slurm.conf's NodeName lines, one for each compute group."""
+    """Return slurm.conf's NodeName lines, one for each compute group that has hosts."""
     groups = [group for group in cluster.nodes.values() if group.role == "compute" and group.names()]
     return NODES + "".join(conf_line(_node(group), group.options) for group in groups)
 
@@ -114,7 +114,10 @@ def _shares(groups: list[NodeGroup], partition: Partition) -> Iterator[Row]:
 
 
 def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
-    """Yield billing weights. By default Slurm bills CPUs only: a job of eight GPUs and one CPU is nearly free."""
+    """Yield billing weights, if any group has GPUs; they are those of the hosts with most CPUs and memory per GPU.
+
+    By default Slurm bills CPUs only: a job of eight GPUs and one CPU is nearly free.
+    """
     with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
     if with_gpus:
         cpu = min(GPU_BILLED * count / group.cpus.threads for group, count in with_gpus)
@@ -125,7 +128,10 @@ def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
 
 
 def _admission(cluster: Cluster, name: str, partition: Partition) -> Iterator[Row]:
-    """Yield the keys that limit access to the partition: teams as Unix groups; with accounting, its QOS."""
+    """Yield the keys that limit access to the partition: teams as Unix groups; with accounting, its QOS.
+
+    Nothing for a partition without teams, QOS and headroom.
+    """
     if partition.teams:
         yield "AllowGroups", ",".join(partition.teams)
     if not cluster.accounting.enabled:

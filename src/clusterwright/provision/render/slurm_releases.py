@@ -19,7 +19,7 @@ def release_of(cluster: Cluster) -> str:
 
 
 def prolog_timeouts(slurm_release: str, prolog_s: int, epilog_s: int) -> Mapping[str, int]:
-    """Return separate timeouts (25.05 or later); before, one covers both, so it is the longer."""
+    """Return the keys of separate timeouts in seconds (25.05 or later); before, one key covers both with the longer."""
     if slurm_release >= "25.05":
         return {"PrologTimeout": prolog_s, "EpilogTimeout": epilog_s}
     return {"PrologEpilogTimeout": max(prolog_s, epilog_s)}
@@ -36,7 +36,7 @@ def health_timeout(slurm_release: str, seconds: int) -> Mapping[str, int]:
 
 
 def suspend_states(slurm_release: str) -> str:
-    """Return SuspendExcStates (23.02 or later): states that need an administrator, so the host stays powered on."""
+    """Return SuspendExcStates: states that need an administrator, so the host stays powered on; "" before 23.02."""
     return "DOWN,DRAIN,FAIL,MAINTENANCE" if slurm_release >= "23.02" else ""
 
 
@@ -73,7 +73,7 @@ def switch_as_rank(slurm_release: str) -> bool:
 
 
 def topology_file(slurm_release: str) -> str:
-    """Return the file name: topology.yaml since 25.05, which then ignores topology.conf."""
+    """Return the file name: topology.yaml since 25.05, which then ignores topology.conf; before it topology.conf."""
     return "topology.yaml" if slurm_release >= "25.05" else "topology.conf"
 
 

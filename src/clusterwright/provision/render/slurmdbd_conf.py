@@ -11,7 +11,10 @@ LOG = "/var/log/slurm/slurmdbd.log"
 
 
 def slurmdbd_conf(cluster: Cluster, header: str) -> str:
-    """Return slurmdbd.conf; without a password, because the database uses socket authentication."""
+    """Return slurmdbd.conf.
+
+    Accounting must be on. It has no password, because the database uses socket authentication.
+    """
     host = cluster.accountant
     if host is None:
         raise AssertionError("accounting is off")

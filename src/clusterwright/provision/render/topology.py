@@ -40,7 +40,10 @@ def kind_of(cluster: Cluster) -> Kind:
 
 
 def tree_of(cluster: Cluster) -> Tree:
-    """Return the leaf switches of the cluster file, with the upper switches that the planner computes for them."""
+    """Return the leaf switches of the cluster file, with the upper switches that the planner computes for them.
+
+    Groups without `switch` are left out.
+    """
     from clusterwright.plan.fabric.topology import levels
 
     leaf_switches: dict[str, list[str]] = {}

@@ -43,7 +43,7 @@ def _teams_of(user: Person) -> tuple[str, ...]:
 
 
 def homes_from(cluster: Cluster) -> str | None:
-    """Return the server of /home; None if each host has local home directories."""
+    """Return the NFS server of /home; None if /home is not on NFS, as hosts then have local home directories."""
     folders = cluster.storage.values()
     return next(
         (folder.server for folder in folders if isinstance(folder, Nfs) and folder.path == HOME), None

@@ -32,7 +32,10 @@ ReloadPropagatedFrom=nftables.service
 
 
 def secret_files(cluster: Cluster) -> dict[str, tuple[str, bool]]:
-    """Return, by name of each receiver in use, its local secret file and whether that holds a URL."""
+    """Return, by name of each receiver in `notify` with a secret, its local secret file and whether that holds a URL.
+
+    Zabbix has none.
+    """
     receivers = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
     return {
         name: (str(receiver.secret_file), receiver.kind not in ("email", "webhook"))

@@ -14,7 +14,7 @@ LAB_UNIT = "[Unit]\nConditionCapability=\n"
 
 
 def clock(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return chrony; control hosts serve time to the others.
+    """Return chrony; control hosts serve time to the others. In a lab it does not set the clock.
 
     `reload`: chrony restarts with its saved measurements, so the clock does not jump.
     """

@@ -13,7 +13,10 @@ DEPENDENCIES = ("nvidia",)
 
 @alike
 def dcgm(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """Return DCGM and its daemon. The cost is a drain: an upgrade restarts it, and jobs lose its measurements."""
+    """Return DCGM and its daemon for hosts with NVIDIA GPUs, if `software.nvidia.dcgm` is set, else nothing.
+
+    The cost is a drain: an upgrade restarts it, and jobs lose its measurements.
+    """
     section = of_nvidia(cluster, host)
     if section is None or section.dcgm is None:
         return ()

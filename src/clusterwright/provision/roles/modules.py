@@ -16,7 +16,10 @@ PROFILE = "/etc/profile.d/zz-clusterwright-modules.sh"  # after the program's, w
 
 @alike
 def modules(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the module system, and each environment module in two forms, Tcl and Lua."""
+    """Return the module system, and each environment module in two forms, Tcl and Lua.
+
+    Nothing without a module system.
+    """
     kind = cluster.environments.modules
     if kind == "none":
         return ()

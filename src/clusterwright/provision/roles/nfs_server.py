@@ -66,7 +66,10 @@ def _by_ganesha(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resou
 
 
 def _bind_mount(folder: Nfs, header: str) -> tuple[Resource, ...]:
-    """Return a bind mount, so that the server has the folder at the same path as its clients."""
+    """Return a bind mount, so that the server has the folder at the same path as its clients.
+
+    Nothing if it has already.
+    """
     if folder.export in (None, folder.path):
         return ()
     mount = Mounted(

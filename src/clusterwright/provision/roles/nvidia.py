@@ -25,7 +25,8 @@ options nouveau modeset=0
 def nvidia(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Return driver, persistence daemon and fabric manager in one version, installed in one transaction with a reboot.
 
-    A new driver does not restart the daemons, which would meet the old kernel module; the reboot does.
+    Only for hosts with NVIDIA GPUs, if `software.driver` is set, else nothing. A new driver does not restart the
+    daemons, which would meet the old kernel module; the reboot does.
     """
     section = of_nvidia(cluster, host)
     if section is None or cluster.software.driver is None:

@@ -17,7 +17,7 @@ Row = dict[str, str]
 
 @alike
 def quotas(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """Return the quotas of file systems on this host, set after they are mounted.
+    """Return the quotas of file systems on this host, set after they are mounted; nothing without any.
 
     NFS clients are limited by the server.
     """

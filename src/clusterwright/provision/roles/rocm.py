@@ -38,7 +38,10 @@ def rocm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, 
 
 
 def _pins(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the pin that prefers AMD's repository to the distribution's ROCm."""
+    """Return the pin that prefers AMD's repository to the distribution's ROCm.
+
+    Nothing where dnf is the package manager.
+    """
     if cluster.platform.package_manager == "dnf":
         return ()
     text = f"{context.header()}\nPackage: *\nPin: release o=repo.radeon.com\nPin-Priority: 600\n"

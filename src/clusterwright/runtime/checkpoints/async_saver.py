@@ -200,7 +200,10 @@ class AsyncSaver:
         return {}
 
     def _replace_damaged(self, order: Order, final: Path) -> None:
-        """Handle an existing checkpoint of the same step: replace a damaged one; if it is valid, drop the new one."""
+        """Replace an existing checkpoint of the same step if it is damaged or unreadable.
+
+        If it is valid, drop the new one.
+        """
         try:
             retention.check(final)
         except (Damaged, OSError):

@@ -122,7 +122,10 @@ class Checkpoints:
         return self._saver.wait()
 
     def close(self) -> Saved | None:
-        """Wait for the last save, remove the folder of unfinished saves and return the result."""
+        """Wait for the last save, remove the folder of unfinished saves and return the result.
+
+        None if nothing was saved.
+        """
         saved = self.wait()
         if self._partial_folder and self._group.rank == 0:
             retention.remove(self._partial_folder)
@@ -212,6 +215,9 @@ def _opened(folder: Path, saved_manifest: manifest.Manifest) -> Iterator[Abstrac
 
 
 def gather_problems(group: Group, result: Loaded | Skipped | None) -> list[Skipped]:
-    """Return the problems of all ranks with one checkpoint; `result` is this rank's."""
+    """Return the problems of all ranks with one checkpoint, empty if none has any; `result` is this rank's.
+
+    Collective.
+    """
     mine = dataclasses.astuple(result) if isinstance(result, Skipped) else None
     return [Skipped(*problem) for problem in group.gather(mine) if problem]

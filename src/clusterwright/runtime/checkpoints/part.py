@@ -199,7 +199,10 @@ class Reader:
     def read_bytes(
         self, entry: PartEntry, start: int, end: int, worker: BackgroundWorker | None = None
     ) -> torch.Tensor:
-        """Return verified bytes of a chunk as `read` does, reading only the blocks that contain them."""
+        """Return verified bytes of a chunk as a uint8 tensor, reading only the blocks that contain them.
+
+        With `worker` they are verified later, in its thread, which raises the error; without it, before the return.
+        """
         if worker is None:
             with BackgroundWorker() as local_worker:
                 return self.read_bytes(entry, start, end, local_worker)

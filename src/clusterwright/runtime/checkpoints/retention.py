@@ -124,7 +124,10 @@ class Keeper:
                 self.verified.discard(step)
 
     def _best(self, all_steps: list[int]) -> int | None:
-        """Return the step with the lowest value, the newest of several; None without values."""
+        """Return the step with the lowest value among complete checkpoints, the newest of several.
+
+        None without values.
+        """
         values = {}
         for step in all_steps:
             saved_manifest = self._complete(step)

@@ -87,7 +87,7 @@ def chunk(name: str, tensor: torch.Tensor) -> Chunk:
 
 
 def local_of(tensor: Any) -> torch.Tensor:
-    """Return the local tensor of a DTensor."""
+    """Return the local tensor of a DTensor, without gradients; waits for a running collective."""
     with torch.no_grad():
         local: torch.Tensor = tensor.to_local()
     return local.wait() if hasattr(local, "wait") else local  # a collective may still be running

@@ -123,7 +123,7 @@ class Writer:
         return plan.bytes
 
     def settle(self) -> None:
-        """Wait until the last copy is complete and valid."""
+        """Wait until the last copy is complete and valid, and raise its error; return at once if there is none."""
         if self._work:
             self._work.result()
 

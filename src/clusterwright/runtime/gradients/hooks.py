@@ -36,7 +36,7 @@ class Lane:
         threading.Thread(target=self._work, name="gradients", daemon=True).start()
 
     def reduce(self, bucket: Any) -> Any:
-        """Queue a bucket; return a future of its reduced buffer."""
+        """Queue a bucket for the lane's thread, in order; return a future of its reduced buffer."""
         buffer = bucket.buffer()
         future: Any = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else [])
         ready = torch.cuda.current_stream(buffer.device).record_event() if buffer.is_cuda else None

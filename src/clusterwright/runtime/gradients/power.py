@@ -85,7 +85,7 @@ class Power:
         return self._open[-1].future
 
     def _send(self, bucket: Any) -> None:
-        """Start the all-reduce of the bucket's P and its uncompressed gradients."""
+        """Start the all-reduce of the bucket's P and of gradients not worth compressing; the result is in `_open`."""
         matrices, uncompressed = [], []
         for parameter, gradient in zip(bucket.parameters(), bucket.gradients()):
             if _worth(gradient, self._rank):

@@ -52,7 +52,7 @@ class Pause:
         return self._interruption.check()
 
     def over(self, batches: Iterable[T]) -> Iterator[T]:
-        """Yield the batches until they end or a rank is asked to stop."""
+        """Yield the batches until they end or a rank is asked to stop; then `interrupted` is true."""
         for batch in shield.iterate(batches):
             if self.interrupted:
                 return

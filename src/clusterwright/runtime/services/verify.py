@@ -26,7 +26,7 @@ _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 @torch.no_grad()
 def total(tensors: Iterable[Any]) -> int:
-    """Return a checksum: the sum of all words modulo 2^64, with a different odd weight for each tensor.
+    """Return a checksum: the sum of all words modulo 2^64, with a different odd weight for each tensor; 0 for none.
 
     A single changed word is always detected; two that change by opposite amounts are not.
     """
