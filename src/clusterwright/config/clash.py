@@ -53,7 +53,7 @@ def unknown(
 
 
 def names(items: Iterable[str]) -> str:
-    """Format names as `a`, `b` and `c`, each in back-ticks."""
+    """Format names as `a`, `b` and `c`, each in back-ticks; empty without names."""
     *other_names, last = [f"`{name}`" for name in items] or [""]
     return _("{names} and {last}", names=", ".join(other_names), last=last) if other_names else last
 

@@ -285,7 +285,7 @@ class Cluster(Section):
         return self.hosts("control")[0]
 
     def manages(self, role: str) -> bool:
-        """Return whether Clusterwright applies a role: all roles, or those that `manage` lists."""
+        """Return whether Clusterwright applies a role: all roles without `manage`, else those that it lists."""
         if self.manage is None:
             return True
         return any(role in MANAGED_ROLES.get(name, (name,)) for name in self.manage)

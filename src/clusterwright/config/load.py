@@ -267,7 +267,10 @@ def _copy(value: Any) -> Any:
 
 
 def _touches(clash: Clash, bad: Collection[Loc], parts: Collection[Loc]) -> bool:
-    """Return whether a side of the clash is, contains or is inside an invalid value; `parts`: what contains one."""
+    """Return whether a side of the clash is, contains or is inside an invalid value.
+
+    `parts`: paths that contain one.
+    """
     sides = [side.loc if isinstance(side, In) else side for side in clash.locs]
     return any(
         side in parts or any(side[:length] in bad for length in range(len(side) + 1)) for side in sides

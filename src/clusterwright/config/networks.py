@@ -140,7 +140,7 @@ def free_address(values: Mapping[str, Any], group: str, network: str) -> str:
 
 
 def _next_address(group: Mapping[str, Any], network: str) -> IPv4Address | None:
-    """Return the address after the last host of a group; None if the first one is none."""
+    """Return the address after the last host of a group on a network; None if the group has no valid address there."""
     try:
         return IPv4Address(str(_section(group, "addresses").get(network))) + _host_count(group)
     except ValueError:

@@ -128,7 +128,7 @@ class Reboots:
         return {node.name: node.record["SlurmdStartTime"] if node.name in well else "" for node in nodes}
 
     def _not_in_slurm(self, hosts: list[str], previous_starts: Mapping[str, str]) -> dict[str, str]:
-        """Return hosts whose slurmd has not registered with slurmctld since the reboot."""
+        """Return by name the compute hosts whose slurmd has not registered since the reboot, and a sentence on it."""
         now = self._slurmd_starts(hosts)
         names = {host.name for host in self.cluster.hosts("compute")}
         return {

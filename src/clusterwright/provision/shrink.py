@@ -80,7 +80,7 @@ class RemovalResult:
 
 
 def refuse_reserved(removal: Removal, remote: Remote) -> None:
-    """Refuse hosts that are in a Slurm reservation, manual ones included.
+    """Refuse hosts that are in a Slurm reservation, manual ones included; a Slurm that does not respond refuses none.
 
     Raises:
         WrightError: a host is in a reservation.

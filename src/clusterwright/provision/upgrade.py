@@ -271,7 +271,10 @@ def restart_units(task: Upgrade, step: UpgradeStep) -> None:
 
 
 def lost_jobs(task: Upgrade, previous_jobs: dict[str, Job]) -> list[str]:
-    """Return the IDs of jobs that ran before and are now pending, failed by a host or unknown to slurmctld."""
+    """Return the IDs of jobs that ran before and are now pending, failed by a host or unknown to slurmctld.
+
+    Empty if none.
+    """
     control = task.cluster.control.name
     jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out, FIELDS)
     well = {job.id for job in jobs if not job.is_pending and job.state not in FAILED_BY_HOST}

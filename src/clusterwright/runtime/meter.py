@@ -54,7 +54,10 @@ class Meter:
         return values
 
     def _memory(self) -> int:
-        """Return the peak bytes of GPU memory allocated by tensors; on a CPU, the resident bytes of the process."""
+        """Return the peak bytes of GPU memory allocated by tensors.
+
+        On a CPU, the present resident bytes of the process.
+        """
         if self._device.type == "cuda":
             return int(torch.cuda.max_memory_allocated(self._device))
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 (a third of the time, each second)

@@ -74,7 +74,10 @@ class Saving:
         return bool(steps and step % steps == 0)
 
     def prepare(self, state: Callable[[], tuple[dict[str, Any], dict[str, Any]]]) -> None:
-        """Start the slow part of the first save early; runs once, after the step that created all tensors."""
+        """Start the slow part of the first save early, once, after the step that created all tensors; collective.
+
+        Later calls, and calls without a checkpoint folder, have no effect.
+        """
         if not self._prepared and self._checkpoints:
             run_state, local = state()
             self._checkpoints.prepare({**self._tracked.state(), RUN_KEY: run_state}, local)

@@ -14,7 +14,7 @@ UNDO = f"scontrol update nodename=SPARE state=drain reason='{SPARE}'"
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the drain reason of the spare; None if it is no longer a spare."""
+    """Return the drain reason of the spare; None if it is no longer a spare, or Slurm does not respond."""
     node = executor.node(order.intent.spare)
     return {"reason": node.signed} if node and node.holder == "spare" else None
 

@@ -14,7 +14,7 @@ UNDO = "scontrol update nodename=HOST state=drain reason=WHY"
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the reason of heal's drain; None if the node is not drained by heal."""
+    """Return the reason of heal's drain; None if the node is not drained by heal, or Slurm does not respond."""
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder == "heal" else None
 

@@ -99,7 +99,7 @@ class ActionRunner:
             self.log(f"#{id_} {line(intent)}: {state}: {error}")
 
     def stale(self, intent_keys: set[tuple[str, ...]], past: Past) -> None:
-        """End proposals whose intent was not decided again."""
+        """End as stale the proposals, approved ones included, whose intent is not among `intent_keys`."""
         for record in past.actions:
             if record.state in ("proposed", "approved") and record.intent.key not in intent_keys:
                 self._end(record.id, "stale", "", record.intent)

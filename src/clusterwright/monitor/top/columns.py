@@ -64,7 +64,10 @@ class RenderOptions:
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[tuple[int, Column, int]]:
-    """Return the columns that fit: their index in a row, the column, and its width."""
+    """Return the columns that are shown at this width: their index in a row, the column, and its width.
+
+    A column without a width of its own gets what remains, at least 4.
+    """
     visible_columns = [(index, column) for index, column in enumerate(columns) if column.from_width <= width]
     fixed = sum(column.width + 1 for _, column in visible_columns)
     return [(index, column, column.width or max(4, width - fixed)) for index, column in visible_columns]

@@ -43,9 +43,9 @@ def heat(use: float | None, *, is_allocated: bool, ascii_only: bool = False) -> 
 def strip(
     gpus: Sequence[GpuSnapshot], *, gpus_used: int | None = None, ascii_only: bool = False
 ) -> list[Cell]:
-    """Return one character for each GPU.
+    """Return one character for each GPU, as `heat` does.
 
-    If it is unknown which GPUs are allocated, the first `gpus_used` count as allocated.
+    If it is unknown which GPUs are allocated, the first `gpus_used` count as allocated (default: all).
     """
     has_jobs = any(gpu.job for gpu in gpus)
     count = len(gpus) if gpus_used is None else gpus_used

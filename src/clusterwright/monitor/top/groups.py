@@ -31,7 +31,7 @@ class HostGroup:
 
     @property
     def hosts(self) -> str:
-        """The names of the group's nodes as a hostlist."""
+        """The names of the group's nodes as a hostlist, of more than MOST_FOLDED nodes the first ones and `,...`."""
         folded = fold([node.name for node in self.nodes[:MOST_FOLDED]])
         return folded if len(self.nodes) <= MOST_FOLDED else f"{folded},..."
 

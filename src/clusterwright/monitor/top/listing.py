@@ -94,7 +94,7 @@ class Listing(ScrollView, can_focus=True):
         self.action_move(by * max(1, self.size.height - 2))
 
     def action_choose(self) -> None:
-        """Post Chosen for the row under the cursor."""
+        """Post Chosen for the row under the cursor; nothing in an empty list."""
         if self.items:
             self.post_message(self.Chosen(self, self.chosen))
 

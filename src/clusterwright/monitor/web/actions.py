@@ -90,7 +90,7 @@ class ClusterActions:
         slurm.checked(result, self.host, "wright cancel")
 
     def drain(self, node: NodeView, reason: str, by: WebUser) -> None:
-        """Drain a node; the reason names the user.
+        """Drain a node; the reason names the user; write the action to the journal.
 
         Raises:
             WrightError: the node is drained already, or the drain fails.

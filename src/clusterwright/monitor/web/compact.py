@@ -120,7 +120,7 @@ def job_row(job: JobView) -> dict[str, Json]:
 
 
 def job_page(job: JobView) -> dict[str, Json]:
-    """Return a job with its whole loss curve and its nodes."""
+    """Return a job with its whole loss curve and its nodes; `run` is None without a run."""
     row = job_row(job) | {"hosts": [visible(name) for name in job.nodes]}
     if job.run is not None:
         row["run"] = _run(job.run) | {"curve": [list(point) for point in job.run.curve]}

@@ -56,7 +56,7 @@ class SignIn:
         self._hashing, self._waiting = asyncio.Semaphore(_HASHES_AT_ONCE), Waiting()
 
     async def sign_in(self, request: Request) -> Response:
-        """Show the form (GET), or check the password and begin a session (POST)."""
+        """Show the form (GET), or check the password and begin a session (POST); 403, 503 or a wait if refused."""
         if request.method != "POST":
             return self._form(request, "", 200)
         form = {

@@ -55,7 +55,10 @@ class JobQuery:
 
 
 def listed(jobs: Iterable[JobView], query: JobQuery) -> dict[str, Json]:
-    """Return the rows of the page, and the numbers of matching jobs and pages."""
+    """Return the rows of the page, its number, and the numbers of matching jobs and pages.
+
+    A page beyond the last is the last; there is always one page.
+    """
     matches = [job for job in jobs if _is_in(job, query.of) and _matches(job, query.find.split())]
     matches.sort(key=_ORDERS[query.order])
     pages = max(1, -(-len(matches) // ROWS))

@@ -38,7 +38,7 @@ def preferred_language(cookie: str, accepted: str) -> Lang:
 
 
 def preferences(cookies: Mapping[str, str], headers: Mapping[str, str]) -> tuple[Lang, str]:
-    """Return language and theme of the cookies, else those of the browser."""
+    """Return language and theme of the cookies; default: the language of the browser, and `auto`."""
     lang = preferred_language(cookies.get("wright-lang", ""), headers.get("accept-language", ""))
     return lang, cookies.get("wright-theme", "auto")
 

@@ -118,7 +118,10 @@ class Sized:
 
 
 def sized(workload: Workload, machine: Machine, assumptions: Assumptions) -> Sized | None:
-    """Predict the duration of a workload on a machine; None if it does not fit."""
+    """Predict the duration of a workload on a machine with stragglers and failures.
+
+    None if it does not fit its memory.
+    """
     workload = as_the_gpu_can(workload, machine.gpu)
     planned_layout = assumptions.plan(workload.training, machine)
     if planned_layout is None:

@@ -308,7 +308,7 @@ class Bill:
 
     @property
     def without_price(self) -> tuple[str, ...]:
-        """Items that the total leaves out for lack of a price."""
+        """Items that the total leaves out for lack of a price, in the order of the lines; empty if all have one."""
         return tuple(line.item for line in self.lines if line.price is None)
 
     def old(self, today: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> dict[str, Any]:
-    """Return everything as one document; hours, money and power beside the raw values."""
+    """Return everything as one document; only the choices without an answer and its materials."""
     document: dict[str, Any] = {
         "choices": [_choice(choice) for choice in choices],
         "choices_currency": currency(choices),

@@ -187,7 +187,10 @@ LAUNCHES = 5  # kernels of a block besides its products: norm, bias or rotation,
 
 
 def casts(m: Real, shapes: list[tuple[Real, Real]], rates: Rates, side: int) -> Real:
-    """Bytes of casting the input (side 1: the output's gradient) to low precision: read 16 bits, write both layouts."""
+    """Bytes of casting the input (side 1: the output's gradient) to low precision: read 16 bits, write both layouts.
+
+    0 in 16 or more bits.
+    """
     if not rates.quantize:
         return 0.0
     width = sum((shape[1 - side] for shape in shapes), 0.0)

@@ -64,7 +64,10 @@ def bubble(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
 
 
 def fill(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
-    """Seconds of filling and draining without interleaving: (p - 1)(F + B + W), less deferred work (2401.10241)."""
+    """Seconds of filling and draining without interleaving: (p - 1)(F + B + W), less deferred work (2401.10241).
+
+    Never below 0.
+    """
     pp = run.layout.pp
     total = stage.average * pp - stage.fullest
     schedule = run.layout.schedule

@@ -50,7 +50,7 @@ def of_kind(all_steps: Sequence[ExportStep], kind: type[R]) -> list[tuple[Export
 
 
 def widest(cluster: Cluster, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the fewest places that contain exactly these hosts, such as `all`, `roles/compute`, `hosts/control1`."""
+    """Return the largest places that together contain exactly these hosts: `all`, `roles/compute`, `hosts/c1`."""
     target_hosts, members = frozenset(names), _members(cluster)
     chosen = (
         next(scope for scope in places(host) if members[scope] <= target_hosts)

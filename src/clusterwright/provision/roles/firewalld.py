@@ -44,7 +44,10 @@ WantedBy=multi-user.target
 
 
 def firewalld(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return our zones and the default zone; the site's zones, policies and services stay unchanged."""
+    """Return our zones and the default zone where firewalld is the firewall program, else nothing.
+
+    The site's zones, policies and services stay unchanged.
+    """
     if firewall_program(cluster) != "firewalld":
         return ()
     files = tuple(File(path=path, content=text) for path, text in rules(cluster, host).items())

@@ -46,7 +46,10 @@ Environment=GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH={HOME}
 
 
 def grafana(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return Grafana, on loopback (`ssh -L 3000:127.0.0.1:3000`); the generated password is the initial one only."""
+    """Return Grafana, on loopback, for the first control host with `monitoring.grafana`, else nothing.
+
+    Operators reach it by `ssh -L 3000:127.0.0.1:3000`; the generated password is the initial one only.
+    """
     if not cluster.monitoring.grafana or host.name != cluster.control.name:
         return ()
     package, header = Package(name="grafana"), context.header()

@@ -38,7 +38,10 @@ def _static_conf(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[R
 
 
 def _computed_conf(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return nccl.conf, which each host computes with its interface and adapter names; if used, also the topology."""
+    """Return nccl.conf, which each host computes with its interface and adapter names.
+
+    With `rdma.topology_file` also the topology.
+    """
     params = rdma_params(cluster, host, "NCCL_")
     file = Derived(
         path=PATH, program="nccl_conf", header=context.header(), params={**params, "reason": _COMPUTED_REASON}

@@ -38,7 +38,10 @@ def python_environments(cluster: Cluster, host: Host, context: RoleContext) -> t
 
 
 def owner(cluster: Cluster, environment: PythonEnvironment) -> str | None:
-    """Return the account that creates the environment: its `owner`, else the first member of its team; None without."""
+    """Return the account that creates the environment: its `owner`, else the first member of its team.
+
+    None without one.
+    """
     members = [
         name
         for name, user in cluster.users.items()

@@ -22,7 +22,10 @@ _EXTRA_FILES = (
 
 
 def begin(model: M, folder: str, *, needed: bool = False) -> M:
-    """Load the folder's weights into the model if it has any or they are `needed`; return the model."""
+    """Load the folder's weights into the model if it has any or they are `needed`; return the model.
+
+    Without a folder, or without weights, the model keeps its random ones.
+    """
     has_weights = any(Path(folder, name).exists() for name in (weights.SINGLE_FILE, weights.INDEX))
     if folder and (has_weights or needed):
         weights.load(model, Path(folder))

@@ -168,7 +168,9 @@ def digits(seed: int = 0) -> tuple[InMemory, InMemory, ImageKind]:
 
 
 def cifar(folder: Path, seed: int = 0) -> tuple[InMemory, InMemory]:
-    """Read CIFAR-10 from data_batch_1.bin to _5.bin and test_batch.bin; return datasets for training and validation.
+    """Read CIFAR-10 from data_batch_*.bin and test_batch.bin; return datasets for training and validation.
+
+    Only training images are shifted and mirrored, by `seed`.
 
     Raises:
         ValueError: a file is missing or invalid.

@@ -37,7 +37,10 @@ class Options(Common):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped; a finished training writes the model to `--save`."""
+    """Train for `--steps` steps or until the run is stopped.
+
+    A finished training writes the model to `--save`, if set.
+    """
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     config = shape(options)
@@ -52,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def shape(options: Options) -> Config:
-    """Return the configuration of the model folder, or one built from the options."""
+    """Return the configuration of the model folder `--model`, or one built from the options, with bytes as tokens."""
     if options.model:
         return Config.read(Path(options.model, "config.json"))
     raw_config: dict[str, Any] = {

@@ -106,7 +106,7 @@ def train(run: Run, task: Task, options: Common) -> None:
 def gradients(
     run: Run, task: Task, setup: tuple[Layout, nn.Module, Sampler], batch: Any, microbatch: int
 ) -> Tensor:
-    """Accumulate this rank's gradients; return its share of the step's mean loss."""
+    """Accumulate this rank's gradients, scaled under fp16; return its share of the step's mean loss."""
     layout, model, sampler = setup
     if layout.stage:
         return staged(run, task, setup, layout.stage, list(run.accumulate(batch, microbatch)))
@@ -144,7 +144,10 @@ def staged(
 def update(
     run: Run, model: nn.Module, optimizer: torch.optim.Optimizer, total: Tensor, options: Common
 ) -> None:
-    """Clip gradients and run one optimizer step, unless loss or norm are not finite."""
+    """Clip gradients, set the learning rate and run one optimizer step, unless loss or norm are not finite.
+
+    Gradients are zero afterwards in any case.
+    """
     run.scaler.unscale_(optimizer)
     norm = run.clip(model, options.clip)
     for group in optimizer.param_groups:

@@ -59,7 +59,10 @@ class Stage:
         return activation
 
     def send_forward(self, x: Tensor) -> Tensor:
-        """Send an activation to the next stage; return it in training, a zero loss in evaluation."""
+        """Send an activation to the next stage in fp32.
+
+        Return it in training, a zero loss without gradients (evaluation).
+        """
         x = x.float()
         self._send(x, self.index + 1)
         if torch.is_grad_enabled():

@@ -55,7 +55,7 @@ class Slots:
         return int(_UINT64.unpack_from(self._page, CAPACITY_OFFSET)[0])
 
     def stored(self) -> list[Stored]:
-        """Return the complete parts in this rank's slots."""
+        """Return the complete parts in this rank's slots; empty if there are none."""
         return [entry for slot in range(SLOTS) if (entry := self._read(slot))]
 
     def clear(self, slot: int) -> None:

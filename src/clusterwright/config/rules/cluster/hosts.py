@@ -152,7 +152,10 @@ def time(cluster: Cluster) -> Iterator[Clash]:
 
 
 def system(cluster: Cluster) -> Iterator[Clash]:
-    """Check that huge pages and reserved memory are less than the memory of every compute host."""
+    """Check that huge pages and reserved memory together are less than the memory of every compute host.
+
+    Nothing without huge pages; a group that reserves all its memory is the clash of `roles`.
+    """
     pages = cluster.system.hugepages
     for name, group in cluster.nodes.items():
         reserved = group.memory_reserved

@@ -131,7 +131,7 @@ def _controllers(cluster: Cluster, saving: PowerSaving, provider: Redfish | Ipmi
 
 
 def _shared(cluster: Cluster, provider: Redfish | Ipmi) -> Iterator[Clash]:
-    """Check that BMC addresses are unique and are no addresses of hosts."""
+    """Check that BMC addresses are unique and are no addresses of hosts; one clash for each group."""
     owners: dict[IPv4Address, str] = {
         address: host
         for name, group in cluster.nodes.items()

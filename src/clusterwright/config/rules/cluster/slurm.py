@@ -85,7 +85,7 @@ def _too_few_ports(cluster: Cluster, ports: int) -> Iterator[Clash]:
 
 
 def slurm_exists(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the Slurm release exists; releases newer than the table are accepted."""
+    """Check that the Slurm release exists; releases older or newer than all of the table are accepted."""
     slurm_version = release(cluster.software.slurm)
     if slurm_version not in RELEASES and RELEASES[0] < slurm_version < RELEASES[-1]:
         message = _("Slurm has no release {release}", release=slurm_version)

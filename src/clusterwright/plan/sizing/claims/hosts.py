@@ -56,7 +56,10 @@ RATING_W = 2200.0
 
 
 def psu() -> Checked:
-    """Check the claim on a power supply of 2200 W: sufficient for cards of 250 W, not for modules of 400 W."""
+    """Check the claim on a power supply of 2200 W for 4 GPUs: with cards of 250 W, and with modules of 400 W.
+
+    It agrees if the supply is sufficient for both, partly for one.
+    """
     cards, modules = _node("a100-pcie-40gb"), _node("a100-sxm-40gb")
     of_cards, of_modules = (supply(node, RATING_W) for node in (cards, modules))
     sufficient = of_cards.sufficient, of_modules.sufficient

@@ -63,7 +63,10 @@ def _gain(ports: int) -> float:
 
 
 def latency() -> Checked:
-    """Check the claim on the latency of a small all-reduce on InfiniBand, compared with Ethernet and RoCE."""
+    """Check the claim that InfiniBand cuts the latency of a small all-reduce by 40%: agree against Ethernet and RoCE.
+
+    Partly against Ethernet alone.
+    """
     hosts = a100_hdr(NODES)
     infiniband, roce, ethernet = (
         seconds(Collective.ALL_REDUCE, LATE_BYTES, over(hosts, kind, 8, 200 * GBIT), 8 * NODES, 8)
@@ -140,7 +143,10 @@ def a_billion() -> Checked:
 
 
 def _gpts() -> list[Architecture]:
-    """Return a model family of one shape from 0.1 to 7 B parameters."""
+    """Return a model family of one shape from 0.1 to 7 B parameters, ascending.
+
+    LLaMA-2-7B alone if the catalog lacks it.
+    """
     names = ("mpt-125m", "mpt-350m", "mpt-760m", "mpt-1b", "mpt-3b", "mpt-7b")
     return [architectures()[name] for name in names if name in architectures()] or [architecture("llama2-7b")]
 

@@ -15,7 +15,10 @@ class SharedNorm(nn.BatchNorm2d):
     """Batch norm with mean and variance over all ranks, so that results do not depend on their number."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize x (B, C, height, width), in training by the mean and variance over all ranks."""
+        """Normalize x (B, C, height, width), in training by the mean and variance over all ranks.
+
+        Collective in training. In evaluation by the running statistics.
+        """
         if not self.training or not dist.is_initialized():
             return super().forward(x)
         sums = torch.cat((x.sum((0, 2, 3)), (x * x).sum((0, 2, 3)), x.new_tensor([x.numel() / x.shape[1]])))
