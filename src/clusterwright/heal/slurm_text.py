@@ -37,7 +37,7 @@ def _holder(reason: DrainReason) -> str:
 
 
 def nodes_of(text: str, jobs: Mapping[str, JobStatus]) -> dict[str, HostStatus]:
-    """Return every node by name, with its allocated jobs."""
+    """Return every node by name, with its allocated jobs; nodes with a damaged record are left out."""
     on: dict[str, list[str]] = {}
     for job in jobs.values():
         for host in job.hosts if is_allocated(job.state) else ():

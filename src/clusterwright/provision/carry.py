@@ -292,7 +292,7 @@ def _emptied(
 
 
 def _resume_hosts(hosts: Iterable[str], drains: Drains, reports: dict[str, HostReport]) -> None:
-    """Resume hosts that this or an interrupted apply drained and whose changes are complete."""
+    """Resume hosts that this or an interrupted apply drained and whose changes are complete; others stay drained."""
     drains.resume([name for name in hosts if _is_complete(reports[name])])
 
 

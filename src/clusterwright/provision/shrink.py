@@ -80,10 +80,10 @@ class RemovalResult:
 
 
 def refuse_reserved(removal: Removal, remote: Remote) -> None:
-    """Refuse hosts that are in a Slurm reservation, manual ones included; a Slurm that does not respond refuses none.
+    """Refuse hosts that are in a Slurm reservation, manual ones included.
 
     Raises:
-        WrightError: a host is in a reservation.
+        WrightError: a host is in a reservation, or slurmctld does not respond.
     """
     result = removal.run_slurm(remote, client.show_reservations())
     for row in parse_records(result.out, "ReservationName"):

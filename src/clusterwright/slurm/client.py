@@ -59,7 +59,7 @@ def expected_start(job: str) -> List[str]:
 
 
 def jobs_on(names: Sequence[str]) -> List[str]:
-    """Return the command for the ids of jobs allocated on these nodes, one per line."""
+    """Return the command for the ids of jobs allocated on these nodes, completing ones included, one per line."""
     return [
         "squeue",
         "--noheader",
@@ -183,7 +183,7 @@ def set_job(job: str, **fields: str) -> List[str]:
 
 
 def requeue(job: str) -> List[str]:
-    """Return the command that requeues a running job."""
+    """Return the command that requeues a running job; Slurm refuses it for jobs with --no-requeue."""
     return ["scontrol", "requeue", job]
 
 

@@ -62,7 +62,7 @@ def parse_jobs(text: str) -> List[Record]:
 
 
 def _without_messages(text: str) -> str:
-    """Drop the lines before the first record, where no user's text is: warnings of scontrol."""
+    """Drop the lines before the first record, where no user's text is: warnings of scontrol; empty without a record."""
     match = re.search(r"^JobId=", text, re.MULTILINE)
     return text[match.start() :] if match else ""
 

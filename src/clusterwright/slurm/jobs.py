@@ -67,7 +67,7 @@ class Job(NamedTuple):
 
     @property
     def gpus(self) -> int:
-        """Number of GPUs of the job on all its hosts together."""
+        """Number of GPUs of the job on all its hosts together, by its TRES, else by its GRES per host; 0 without."""
         return count_gpus("", self.tres) or count_gpus(self.gres) * max(1, self.nodes)
 
 

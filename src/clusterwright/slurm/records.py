@@ -26,7 +26,10 @@ class Record(Mapping[str, str]):
 
     @classmethod
     def parse(cls, line: str) -> "Record":
-        """Parse one line of `scontrol -o`: a value extends to the next NAME=."""
+        """Parse one line of `scontrol -o`: a value extends to the next NAME=.
+
+        Text before the first NAME= is dropped.
+        """
         return cls(parse_fields(line), line.strip())
 
     def __getitem__(self, name: str) -> str:
@@ -77,7 +80,7 @@ def split_lines(text: str) -> List[str]:
 
 
 def parse_records(text: str, first_field: str) -> List[Record]:
-    """Return the records of the lines that start with the field `first_field`."""
+    """Return the records of the lines that start with the field `first_field`; other lines are skipped."""
     return [Record.parse(line) for line in split_lines(text) if line.startswith(f"{first_field}=")]
 
 

@@ -24,14 +24,17 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Drain the node with heal's reason, unless its reason changed since it was read."""
+    """Drain the node with heal's reason; nothing if its reason changed since it was read.
+
+    Return the error, or an empty text.
+    """
     host = order.intent.host
     update = client.line(client.drain(host, order.reason()))
     return failed(executor.slurm(unless_changed(host, prior["reason"]) + update))
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the node's reason has the number of this action."""
+    """Return whether this action has drained the node, by its reason; None if Slurm does not respond."""
     node = executor.node(order.intent.host)
     return None if node is None else is_ours(node, order)
 

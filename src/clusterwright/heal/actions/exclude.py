@@ -35,7 +35,7 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Add the host to the excluded hosts of the job."""
+    """Add the host to the excluded hosts of the job, those in `prior` included; return the error, or an empty text."""
     hosts = {order.intent.host, *expand_valid(prior["hosts"])}
     return failed(executor.slurm(_update(order, hosts)))
 
@@ -45,7 +45,7 @@ def _update(order: ActionOrder, hosts: set[str]) -> str:
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the pending job excludes the host."""
+    """Return whether the job excludes the host; False without the job or a valid list."""
     return order.intent.host in (_excluded(executor.job(order.intent.job)) or ())
 
 

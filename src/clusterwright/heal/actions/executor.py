@@ -65,7 +65,7 @@ class Executor:
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def query(self, host: str, script: str, *, timeout_s: float = 30) -> CommandResult:
-        """Run a read-only script on a host, without the lock of other scripts."""
+        """Run a read-only script on a host as root, without the lock of other scripts."""
         command = f"sh -c {shlex.quote(script)}"
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
@@ -78,7 +78,7 @@ class Executor:
         return nodes_of(result.out, {}).get(host) if result.ok else None
 
     def job(self, job: str) -> Record | None:
-        """Return Slurm's record of the job; empty if Slurm no longer has one."""
+        """Return Slurm's record of the job; empty if Slurm no longer has one, None if slurmctld does not respond."""
         return show_job(self.remote, self.cluster.control.name, job)
 
     def is_empty(self, host: str) -> bool:
@@ -97,7 +97,10 @@ def failed(result: CommandResult) -> str:
 
 
 def unless_changed(host: str, reason: str) -> str:
-    """Return shell that exits if the node's drain reason is no longer `reason`, compared as Slurm prints it."""
+    """Return shell that exits with 0 if the node's drain reason is no longer `reason`, and with 74 without an answer.
+
+    Reasons are compared as Slurm prints them; an empty one means that the node has none.
+    """
     pattern = (
         f"*{shlex.quote(f' Reason={reason}')}*) ;; *) exit 0 ;;" if reason else "*' Reason='*) exit 0 ;;"
     )

@@ -14,7 +14,7 @@ UNDO = "wright rollback"
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return an empty prior state, as applying is idempotent; None if the host has jobs."""
+    """Return an empty prior state, as applying is idempotent; None if the host has jobs or may get some."""
     return {} if executor.is_empty(order.intent.host) else None
 
 
@@ -36,7 +36,10 @@ def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the action's marker file exists; without it, apply did not finish and runs again."""
+    """Return whether the action's marker file exists; without it, apply did not finish and runs again.
+
+    None while the host does not respond.
+    """
     result = executor.query(
         order.intent.host, f"test -e {RUN_FOLDER}/{order.id}/applied && echo yes || echo no"
     )

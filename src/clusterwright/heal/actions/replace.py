@@ -20,13 +20,13 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Resume the spare host."""
+    """Resume the spare host; nothing if its reason changed since it was read; return the error, or an empty text."""
     update = client.line(client.resume(order.intent.spare))
     return failed(executor.slurm(unless_changed(order.intent.spare, prior["reason"]) + update))
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the host is no longer drained as a spare."""
+    """Return whether the host is no longer drained as a spare; None if Slurm does not respond."""
     node = executor.node(order.intent.spare)
     return None if node is None else node.holder != "spare"
 

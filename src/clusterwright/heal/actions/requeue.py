@@ -24,7 +24,10 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Requeue the job, unless it restarted since `prior` was read."""
+    """Requeue the job, and exclude the host from it; nothing if it no longer runs or restarted since `prior` was read.
+
+    Return the error, or an empty text; that the host cannot be excluded is none.
+    """
     job = order.intent.job
     hosts = ",".join(filter(None, (prior["excluded"], order.intent.host)))
     script = (
@@ -39,6 +42,6 @@ def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) ->
 
 
 def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the job restarted, is pending, or has ended."""
+    """Return whether the job restarted, is pending, has ended, or is unknown to Slurm."""
     job = executor.job(order.intent.job)
     return not job or job_state_of(job) != "RUNNING" or str(job.number("Restarts")) != prior["restarts"]

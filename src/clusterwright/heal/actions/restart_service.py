@@ -29,7 +29,10 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Restart the unit unless it was started since; reset-failed allows it after too many failed starts."""
+    """Restart the unit unless it was started since `prior` was read; return the error, or an empty text.
+
+    `reset-failed` allows it after too many failed starts.
+    """
     unit = shlex.quote(order.intent.unit)
     script = (
         f'[ "$({_last_start_command(order.intent.unit)})" = {shlex.quote(prior["since"])} ] || exit 0\n'
@@ -39,6 +42,6 @@ def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) ->
 
 
 def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the unit was started since `prior` was read."""
+    """Return whether the unit was started since `prior` was read; None while the host does not respond."""
     result = executor.query(order.intent.host, _last_start_command(order.intent.unit))
     return result.out.strip() != prior["since"] if result.ok else None

@@ -20,7 +20,7 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Resume the node, unless its reason changed since `prior` was read."""
+    """Resume the node; nothing if its reason changed since `prior` was read; return the error, or an empty text."""
     host = order.intent.host
     update = client.line(client.resume(host))
     return failed(executor.slurm(unless_changed(host, prior["reason"]) + update))

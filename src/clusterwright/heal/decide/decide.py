@@ -55,7 +55,10 @@ class DisruptionBudget:
         return DisruptionBudget(self.members, self.out | {host}, self.percent)
 
     def is_common(self, hosts: frozenset[str]) -> bool:
-        """Return True if so many nodes of a partition share a fault that its cause is probably elsewhere."""
+        """Return True if so many nodes of a partition share a fault that its cause is probably elsewhere.
+
+        That is more than FEW, and more than may be out of service.
+        """
         return any(
             len(members & hosts) > max(FEW, self.most(partition))
             for partition, members in self.members.items()

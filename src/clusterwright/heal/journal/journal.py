@@ -296,7 +296,7 @@ class Journal:
         return tuple(StoredNotification(*row) for row in rows)
 
     def confirm_sent(self, notification_id: int) -> None:
-        """Mark a notification as sent."""
+        """Mark a notification as sent, so that it is not sent again."""
         with self._db:
             self._db.execute("UPDATE notifications SET sent = 1 WHERE id = ?", (notification_id,))
 

@@ -74,7 +74,7 @@ class ActionRunner:
         self.log(f"#{id_} {line(intent)}")
 
     def settle(self) -> None:
-        """Query the result of every begun action and set its state: it happened, is lost, or stays begun."""
+        """Query the result of every begun action and set its state: it happened, is lost, or stays begun if unknown."""
         for entry in self.journal.entries("begun", "acted"):
             try:
                 outcome = action(entry.record.intent.action).happened(

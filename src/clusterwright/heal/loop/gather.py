@@ -132,7 +132,7 @@ def without_futile_restarts(findings: list[FaultFinding]) -> list[FaultFinding]:
 
 
 def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[JobStatus, ...]:
-    """Return the jobs that ended in a way that a host may have caused."""
+    """Return the jobs that ended in a way that a host may have caused (ENDED_BADLY)."""
     return tuple(job for job in jobs if job.state in ENDED_BADLY)
 
 

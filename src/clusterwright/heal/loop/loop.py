@@ -80,7 +80,7 @@ class Loop:
         return observation, jobs
 
     def _suspects(self, past: Past) -> Iterable[str]:
-        """Return hosts with open incidents or unconfirmed evidence, and the spares that may replace them."""
+        """Return hosts with open incidents or unconfirmed evidence, and, if there are any, all spares; sorted."""
         hosts = {incident.host for incident in past.incidents} | {witness.host for witness in past.witnesses}
         return sorted(hosts | set(self.policy.spares if hosts else ()))
 
@@ -106,7 +106,7 @@ class Loop:
                 self.log(f"{notification.host}: notified: {notification.text}")
 
     def _log_notifications(self) -> None:
-        """With heal.mode `propose`, notifications only go to the log."""
+        """Log unsent notifications, and mark them as sent: in heal.mode `propose` they go nowhere else."""
         for notification in self.journal.notifications(unsent=True):
             self.log(f"{notification.host}: {notification.text}")
             self.journal.confirm_sent(notification.id)

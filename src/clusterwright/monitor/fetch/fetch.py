@@ -47,7 +47,7 @@ class Fetched:
 
 
 def of_month(cluster: Cluster, remote: Remote, begin: float, end: float) -> Fetched:
-    """Fetch all jobs with an allocation between two times.
+    """Fetch all jobs with an allocation between two times (epoch seconds), and the sums of their GPUs' metrics.
 
     Raises:
         WrightError: the control host does not answer.

@@ -32,7 +32,7 @@ def control_remote(cluster: Cluster, remote: Remote) -> Remote:
 
 
 def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Snapshot:
-    """Take a snapshot.
+    """Take a snapshot by one program on the control host; parts that fail are in the snapshot's `missing`.
 
     Raises:
         WrightError: the control host cannot be reached, or has no Python.

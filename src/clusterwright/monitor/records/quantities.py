@@ -76,14 +76,20 @@ def span(text: str) -> float | None:
 
 
 def size(text: str) -> int | None:
-    """Parse a Slurm size (`4000M`, `1.50G`, `0`) into bytes; older releases append n or c (per node, per CPU)."""
+    """Parse a Slurm size (`4000M`, `1.50G`, `0`) into bytes; None for other texts.
+
+    Older releases append n or c (per node, per CPU), which is ignored.
+    """
     match = _SIZE.fullmatch(text)
     return int(float(match[1]) * _UNITS[match[2]]) if match else None
 
 
 @lru_cache(maxsize=65536)
 def resources(text: str) -> dict[str, str]:
-    """Parse a TRES text such as `cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=64G,node=1` into values by name."""
+    """Parse a TRES text such as `cpu=8,gres/gpu=4,mem=64G,node=1` into values by name.
+
+    Items without `=` are skipped.
+    """
     return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
 
 

@@ -96,7 +96,7 @@ class JobFacts:
 
     @property
     def gpu(self) -> float | None:
-        """Mean utilization of the job's GPUs."""
+        """Mean utilization, 0 to 1, of the job's GPUs that have a measurement; None without any."""
         return _average(gpu.utilisation for gpu in self.gpus)
 
     @property

@@ -58,12 +58,12 @@ class Sum:
 
     @property
     def use(self) -> float | None:
-        """Mean GPU utilization in the measured GPU hours."""
+        """Mean GPU utilization, 0 to 1, in the measured GPU hours; None without any."""
         return ratio(self.busy_h, self.measured_h)
 
     @property
     def idle(self) -> float | None:
-        """Share of the measured GPU hours in which GPUs were idle."""
+        """Share, 0 to 1, of the measured GPU hours in which GPUs were idle; None without any."""
         return ratio(self.idle_h, self.measured_h)
 
 
@@ -84,7 +84,7 @@ class Month:
 
     @property
     def utilisation(self) -> float | None:
-        """Allocated GPU hours over those of the cluster."""
+        """Allocated GPU hours over those of the cluster, 0 to 1; None for a cluster without GPUs."""
         return ratio(self.all.held_h, self.span.capacity_h)
 
 

@@ -93,7 +93,7 @@ def wide(label: str) -> int:
 
 
 def pad(label: str, width: int) -> str:
-    """Pad a text with blanks to a width in terminal columns."""
+    """Pad a text with blanks to a width in terminal columns; a wider one is not cut."""
     return label + " " * (width - wide(label))
 
 

@@ -32,7 +32,7 @@ class Limits:
         return ""
 
     def now(self, job: TraceJob, need: Need, queue: Queue) -> bool:
-        """Return whether the limits allow the job to start now."""
+        """Return whether the limits allow the job to start now, in addition to the jobs that were charged."""
         return all(self._usage[key] + amount <= most for key, amount, most in self._rules(job, need, queue))
 
     def charge(self, job: TraceJob, need: Need, queue: Queue, sign: int = 1) -> None:

@@ -41,7 +41,10 @@ class HostGroup:
         return sum(node.gpus_used for node in self.nodes), sum(node.gpus_total for node in self.nodes)
 
     def uses(self, width: int) -> list[tuple[float | None, bool]]:
-        """Return (mean GPU utilization, whether any GPU is allocated) of at most `width` runs of consecutive nodes."""
+        """Return (mean GPU utilization, whether any GPU is allocated) of at most `width` runs of consecutive nodes.
+
+        The utilization is None where it is not known.
+        """
         node_count = len(self.nodes)
         places = min(width, node_count)
         parts = [

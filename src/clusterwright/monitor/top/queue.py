@@ -34,7 +34,7 @@ class View:
     text: str = ""
 
     def next_sort(self) -> View:
-        """Return a copy of the view, sorted by the next column."""
+        """Return a copy of the view, sorted by the next column; after the last by the first."""
         return replace(self, sort=SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)])
 
     def next_filter(self) -> View:

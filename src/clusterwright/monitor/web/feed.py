@@ -130,7 +130,7 @@ class Feed:
         return self._full_document
 
     def summary(self) -> dict[str, Json]:
-        """Return the cluster's sums for the HTML page; empty before the first snapshot has any."""
+        """Return the cluster's sums of the last snapshot, for the HTML page."""
         sums = self._document["sums"]
         return sums if isinstance(sums, dict) else {}
 

@@ -49,9 +49,10 @@ def with_cloud(
     currency: str,
     user_rate: ExchangeRate | None = None,
 ) -> UserCatalog:
-    """Return the catalog with the prices of one cloud for a GPU, in `currency`, in place of its own for the same deals.
+    """Return the catalog with the prices of one cloud for a GPU in place of its own for the same deals.
 
-    Reserved and spot prices that are not known are the on-demand price less the usual discount.
+    They are in `currency` where a rate is known. Reserved and spot prices that are not known are the on-demand price
+    less the usual discount.
 
     Raises:
         WrightError: `cost-no-price`, if this cloud's price of the GPU is not known.

@@ -36,7 +36,7 @@ def switch_of(
 def from_catalog(row: records.Switch, protocol: str = "roce") -> FabricSwitch:
     """Convert a switch of the catalog; an Ethernet switch runs RoCE unless `protocol` is `ethernet`.
 
-    InfiniBand and NVLink switches ignore `protocol`.
+    Other switches ignore `protocol`.
     """
     used = row.protocol
     if used == "ethernet":

@@ -112,7 +112,7 @@ def _zero(cells: Cells, setting: Setting) -> int:
 def _shard(cells: Cells, setting: Setting, dp: int, cp: int) -> int:
     """Return the number of GPUs that one copy is sharded over; 0: all of them.
 
-    It is n of `FSDP:n`, or the number in `sharded over n GPUs`, if fewer than all; with HSDP a node's.
+    It is that of `FSDP:n` times cp, or the number in `sharded over n GPUs`, if fewer than all; with HSDP a node's.
     """
     degree = data_parallel_degree(cells) or 0
     if mentions(cells, r"\bFSDP:") and degree < dp:

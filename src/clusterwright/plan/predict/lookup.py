@@ -45,7 +45,10 @@ class CatalogLookup:
         return result
 
     def architecture(self, name: str) -> Architecture | None:
-        """Return the model with this name, or the one that it is a reduced version of; None if unknown."""
+        """Return the model with this name, or the one that it is a reduced version of; None if unknown.
+
+        Searched once.
+        """
         if name not in self.models:
             self.models[name] = self._find_model(name)
         return self.models[name]

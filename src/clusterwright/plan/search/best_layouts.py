@@ -141,7 +141,7 @@ def plans(run_of: Callable[[Layout], Run], columns: Mapping[str, Array]) -> list
 
 
 def table(cells: list[dict[str, Any]]) -> dict[str, Array]:
-    """Convert a list of rows to a table of columns."""
+    """Convert a list of rows with equal keys to a table of columns; empty without rows."""
     return {name: np.array([cell[name] for cell in cells]) for name in cells[0]} if cells else {}
 
 

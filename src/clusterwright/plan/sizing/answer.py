@@ -53,7 +53,9 @@ class Sharing:
 def for_deadline(
     workload: Workload, gpu: Gpu, deadline_s: float, assumptions: Assumptions, sharing: Sharing
 ) -> Answer:
-    """Find the fewest nodes that likely meet a deadline, those that surely (P90) do, and build the cluster from them.
+    """Find the fewest nodes that likely meet a deadline, and build the cluster from them.
+
+    The answer also has the fewest that meet it at the P90 of the prediction; None if no size does.
 
     Raises:
         WrightError: deadline-impossible or size-does-not-fit.

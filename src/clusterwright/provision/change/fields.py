@@ -153,7 +153,7 @@ def _cost(old: ClusterFile, new: ClusterFile, loc: Loc, field: Field | None) -> 
 
 
 def _only_grows(old: ClusterFile, new: ClusterFile, group: str) -> bool:
-    """Return whether the group retains all its hosts and their addresses."""
+    """Return whether the group, which both files have, retains all its hosts and their places, hence addresses."""
     old_group, new_group = old.cluster.nodes[group], new.cluster.nodes[group]
     return set(old_group.places()) <= set(new_group.places())
 

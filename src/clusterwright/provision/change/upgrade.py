@@ -140,7 +140,7 @@ def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) ->
 
 
 def in_batches(hosts: Sequence[str], batch: int) -> list[tuple[str, ...]]:
-    """Return the first host alone, as a canary, then batches of `batch` hosts."""
+    """Return the first host alone, as a canary, then batches of `batch` hosts; empty without hosts."""
     size = max(1, batch)
     ends = [0, *range(1, len(hosts), size), len(hosts)]
     return [tuple(hosts[a:b]) for a, b in pairwise(ends) if a < b]

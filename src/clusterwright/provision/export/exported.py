@@ -26,7 +26,7 @@ class Exported:
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:
-    """Return a reproducible tar archive of `{path: content}`, owned by root."""
+    """Return a reproducible tar archive of `{path: content}`, all with mode 0644 and owned by root."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for path, content in sorted(files.items()):

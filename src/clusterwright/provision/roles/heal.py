@@ -61,7 +61,8 @@ Host {hosts}
 def heal(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Return the unit that repairs the cluster, with its SSH key, for the control host; for others the public key.
 
-    Nothing if `heal.watch` is off. The key is valid from the addresses of the control host only.
+    Nothing if `heal.watch` is off. The key is valid from the addresses of the control host only; if the login user is
+    in `users`, the role `ssh` writes it.
     """
     if not cluster.heal.watch:
         return ()

@@ -159,7 +159,10 @@ def update(
 
 
 def groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Return parameter groups of the trained weights: weight decay for matrices only, as in GPT-3."""
+    """Return two parameter groups of the trained weights: weight decay for matrices only, as in GPT-3.
+
+    Vectors, such as biases and norms, have none.
+    """
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     return [
         {

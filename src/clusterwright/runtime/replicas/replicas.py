@@ -111,7 +111,7 @@ class Replicas:
         self._writer.resumed(step)
 
     def vote_fields(self) -> dict[str, int]:
-        """Return this rank's fields of the vote: whether a copy is due, and the state of the last copy."""
+        """Return this rank's fields of the vote: whether a copy is overdue (by rank 0), and its last copy's state."""
         overdue = self._group.rank == 0 and self._rhythm.overdue(time.monotonic())
         return {"copy": int(overdue), "copies": REFUSED if self._over else self._last_round()}
 

@@ -93,7 +93,10 @@ INITIAL_USE, FINAL_USE, FASTER = 0.60, 0.92, 0.40
 
 
 def headroom() -> Checked:
-    """Check the claim that several teams need 30% headroom, by queue waits."""
+    """Check the claim that several teams need 30% headroom: it agrees if waits are shorter than trainings there.
+
+    The headroom computed as necessary must also be within 10 points; else the claim is partly true.
+    """
     free = shared(JOB_NODES, 12.0, TEAMS, HEADROOM)
     tight = [shared(JOB_NODES, 12.0, TEAMS, share) for share in (0.1, 0.2)]
     waits = ", ".join(_wait(result.headroom, result.wait_hours) for result in (*tight, free))
