@@ -247,10 +247,7 @@ def _experts(read: _HfReader, values: dict[str, Any]) -> None:
 
 
 def _patches(read: _HfReader) -> int:
-    """Return the number of patches of one image, plus the class token.
-
-    0, with a finding, without image or patch size.
-    """
+    """Return the number of patches of one image, plus the class token; 0, with a finding, without a size."""
     side, patch = read.need(("image_size",)), read.need(("patch_size",))
     return (side // patch) ** 2 + 1 if patch else 0
 

@@ -61,10 +61,7 @@ def generations() -> Mapping[str, Generation]:
 
 
 def oldest_driver(cuda: str) -> str:
-    """Return the oldest driver for this CUDA's major version, by minor-version compatibility.
-
-    Blank for an unknown CUDA.
-    """
+    """Return the oldest driver for this CUDA's major version, by minor-version compatibility; blank if unknown."""
     drivers = (release.driver_min for release in releases().values() if major(release.cuda) == major(cuda))
     return next(drivers, "")
 

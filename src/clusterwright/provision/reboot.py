@@ -140,7 +140,7 @@ class Reboots:
         }
 
     def _update_drain_reasons(self, troubles: Mapping[str, str]) -> None:
-        """Set Slurm's drain reason to the fault after the prefix by which applies find their drains."""
+        """Set Slurm's drain reason to the fault, up to its first colon, after the prefix that marks applies' drains."""
         for host, reason in troubles.items():
             command = client.line(
                 client.drain(host, f"{APPLY} {self.when}: {reason.partition(':')[0]}"[:200])

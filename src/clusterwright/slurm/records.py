@@ -26,10 +26,7 @@ class Record(Mapping[str, str]):
 
     @classmethod
     def parse(cls, line: str) -> "Record":
-        """Parse one line of `scontrol -o`: a value extends to the next NAME=.
-
-        Text before the first NAME= is dropped.
-        """
+        """Parse a line of `scontrol -o`: a value extends to the next NAME=; text before the first NAME= is dropped."""
         return cls(parse_fields(line), line.strip())
 
     def __getitem__(self, name: str) -> str:

@@ -15,10 +15,7 @@ FREE = frozenset({"free", "slurm", "hooks"})  # holders of a drain whose reason 
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the node's current reason.
-
-    None if somebody else, or a command, drained the node, or Slurm does not respond.
-    """
+    """Return the node's current reason; None without an answer, or if somebody else or a command drained it."""
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder in FREE else None
 

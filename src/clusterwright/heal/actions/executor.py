@@ -70,15 +70,16 @@ class Executor:
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def node(self, host: str) -> HostStatus | None:
-        """Return the node as Slurm reports it now, without its jobs.
-
-        None if Slurm does not respond or lacks a sound record.
-        """
+        """Return the node as Slurm reports it now, without jobs; None without an answer or a sound record."""
         result = self.query(self.cluster.control.name, client.line(client.show_nodes([host])))
         return nodes_of(result.out, {}).get(host) if result.ok else None
 
     def job(self, job: str) -> Record | None:
-        """Return Slurm's record of the job; empty if Slurm no longer has one, None if slurmctld does not respond."""
+        """Return Slurm's record of the job; empty if Slurm no longer has one.
+
+        Raises:
+            WrightError: slurmctld does not respond.
+        """
         return show_job(self.remote, self.cluster.control.name, job)
 
     def is_empty(self, host: str) -> bool:

@@ -43,7 +43,7 @@ class DisruptionBudget:
         return max(1, len(self.members[partition]) * self.percent // 100)
 
     def has(self, host: str) -> bool:
-        """Return True if the budget allows the host to be out in addition to the hosts that are."""
+        """Return True if the budgets of all the host's partitions allow it to be out, too, besides those that are."""
         return all(
             len((self.out & members) - {host}) + 1 <= self.most(partition)
             for partition, members in self.members.items()

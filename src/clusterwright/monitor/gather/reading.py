@@ -114,10 +114,7 @@ def build_snapshot(document: Mapping[str, Any], cluster_facts: ClusterFacts) -> 
 
 
 def missing(errors: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
-    """Return a line for each part of the snapshot that did not answer.
-
-    One that is not enabled has that as its reason.
-    """
+    """Return a line for each part of the snapshot without an answer, with the reason or that it is not enabled."""
     return [lack(part, absent.get(part, errors[part])) for part in PARTS if part in errors]
 
 

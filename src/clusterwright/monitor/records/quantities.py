@@ -76,20 +76,14 @@ def span(text: str) -> float | None:
 
 
 def size(text: str) -> int | None:
-    """Parse a Slurm size (`4000M`, `1.50G`, `0`) into bytes; None for other texts.
-
-    Older releases append n or c (per node, per CPU), which is ignored.
-    """
+    """Parse a Slurm size (`4000M`, `1.50G`, `0`, in older releases with n or c) into bytes; None for other texts."""
     match = _SIZE.fullmatch(text)
     return int(float(match[1]) * _UNITS[match[2]]) if match else None
 
 
 @lru_cache(maxsize=65536)
 def resources(text: str) -> dict[str, str]:
-    """Parse a TRES text such as `cpu=8,gres/gpu=4,mem=64G,node=1` into values by name.
-
-    Items without `=` are skipped.
-    """
+    """Parse a TRES text such as `cpu=8,gres/gpu=4,mem=64G` into values by name; items without `=` are skipped."""
     return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
 
 

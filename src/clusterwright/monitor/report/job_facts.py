@@ -62,9 +62,9 @@ class JobFacts:
 
     @property
     def run_s(self) -> float:
-        """Seconds for which hosts were allocated to the run, all its jobs together; of a job without a run, `ran_s`.
+        """Seconds with hosts for all jobs of the run, the larger of its own figure and Slurm's.
 
-        The larger of the run's own figure and Slurm's sum.
+        Without a run, `ran_s`.
         """
         held_s = finite(((self.run.get("status") or {}).get("ledger") or {}).get("held_s")) or 0.0
         return max(held_s, sum(record.ran_s(self.now) for record in (*self.earlier, self.record)))

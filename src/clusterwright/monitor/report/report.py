@@ -88,10 +88,7 @@ def size(size_bytes: float | None) -> str:
 
 
 def ratio(part: float | None, total: float | None) -> float | None:
-    """Return part / total, limited to 0 to 1, since counters are read at different times.
-
-    None if the part is unknown, or the total is unknown or 0.
-    """
+    """Return part / total, limited to 0 to 1 as both are read at different times; None if unknown, or total is 0."""
     return None if part is None or not total else min(1.0, max(0.0, part / total))
 
 

@@ -66,7 +66,7 @@ class SimulationOutcome:
 
 
 def simulate(jobs: Sequence[TraceJob], settings: SimulationSettings) -> SimulationOutcome:
-    """Replay jobs through the model of Slurm under the settings; `jobs` are not changed."""
+    """Replay jobs through the model of Slurm under the settings; jobs that could never run are in the outcome."""
     return _Slurm(settings).run(jobs)
 
 

@@ -92,7 +92,7 @@ def result(outcome: SimulationOutcome) -> SimulationResult:
 
 
 def jain(values: Sequence[float]) -> float:
-    """Return Jain's fairness index: 1 if all values are equal, 1/n if one has all (Jain, Chiu and Hawe 1984)."""
+    """Return Jain's fairness index (1984): 1 if all values are equal, or all are 0; 1/n if one has all."""
     squares = sum(value * value for value in values)
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 

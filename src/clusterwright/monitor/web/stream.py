@@ -81,9 +81,6 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 def _last_version(request: Request) -> int | None:
-    """Return the version that the viewer has, from `Last-Event-ID` or the parameter `since`.
-
-    None without a valid one.
-    """
+    """Return the version that the viewer has, from `Last-Event-ID` or parameter `since`; None without a valid one."""
     text = request.headers.get("last-event-id") or request.query_params.get("since") or ""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

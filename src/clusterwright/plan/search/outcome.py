@@ -95,10 +95,7 @@ class SearchOutcome:
 
     @property
     def roomy(self) -> Plan | None:
-        """The fastest layout whose memory is not tight, that is, fits despite the prediction's error.
-
-        None without one.
-        """
+        """The fastest layout whose memory is not tight: it fits despite the prediction's error; None without one."""
         return next((plan for plan in self.pareto if plan.memory_fit is MemoryFit.FITS), None)
 
     @property

@@ -50,7 +50,7 @@ def has_headroom(partition: Partition) -> bool:
 
 
 def headroom_gpus(cluster: Cluster, partition: Partition) -> int:
-    """Return the most GPUs that jobs of the partition may hold together, so that its head-room stays free."""
+    """Return the most GPUs that jobs of the partition may hold together, rounded down: all less the headroom."""
     groups = [cluster.nodes[name] for name in partition.nodes]
     gpus = sum(group.gpus.count * len(group.names()) for group in groups if group.gpus)
     return gpus * (100 - partition.headroom_percent) // 100

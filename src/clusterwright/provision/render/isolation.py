@@ -67,10 +67,7 @@ _WITHIN_HOST = f"""
 
 
 def is_isolated(cluster: Cluster) -> bool:
-    """Return whether compute hosts isolate users: if `firewall`, `isolate_users` and `slurm.health` are on.
-
-    It needs our prolog, which records the user and hosts of each job.
-    """
+    """Return whether compute hosts isolate users: if `firewall`, `isolate_users` and `slurm.health` are on."""
     return cluster.security.firewall and cluster.security.isolate_users and cluster.slurm.health
 
 

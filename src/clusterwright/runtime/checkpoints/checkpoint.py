@@ -215,9 +215,6 @@ def _opened(folder: Path, saved_manifest: manifest.Manifest) -> Iterator[Abstrac
 
 
 def gather_problems(group: Group, result: Loaded | Skipped | None) -> list[Skipped]:
-    """Return the problems of all ranks with one checkpoint, empty if none has any; `result` is this rank's.
-
-    Collective.
-    """
+    """Return the problems of all ranks with one checkpoint, may be empty; `result` is this rank's; collective."""
     mine = dataclasses.astuple(result) if isinstance(result, Skipped) else None
     return [Skipped(*problem) for problem in group.gather(mine) if problem]

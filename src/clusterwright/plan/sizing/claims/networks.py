@@ -143,10 +143,7 @@ def a_billion() -> Checked:
 
 
 def _gpts() -> list[Architecture]:
-    """Return a model family of one shape from 0.1 to 7 B parameters, ascending.
-
-    LLaMA-2-7B alone if the catalog lacks it.
-    """
+    """Return models of one shape from 0.1 to 7 B parameters, ascending; LLaMA-2-7B if the catalog has none."""
     names = ("mpt-125m", "mpt-350m", "mpt-760m", "mpt-1b", "mpt-3b", "mpt-7b")
     return [architectures()[name] for name in names if name in architectures()] or [architecture("llama2-7b")]
 
