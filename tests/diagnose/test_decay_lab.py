@@ -126,17 +126,15 @@ def test_status_names_them_in_one_line(stands, decayed, capfd):
 
 
 def test_the_alerts_name_them(stands, decayed, tmp_path, record_property):
-    """By their rules, on what Prometheus has of this run: the run slows, its host, and the job that leaks."""
+    """By their rules, on what Prometheus has of this run: the run slows, and the job leaks; never another host."""
     run, begin = decayed
     series = [one for name in METRICS for one in read(stands, name, begin, time.time())]
     (tmp_path / "rules").write_text(rules("en"))
     name = Path(run.folder).name
-    rank = f'alertname="JobSlowRank",host="{DEGRADES}"'
     fired = {
         text: fires(tmp_path, series, text, SLOWER_LEAK if "Memory" in text else SLOWER)
         for text in (
             f'alertname="JobSlowsDown",run="{name}"',
-            rank,
             f'alertname="JobMemoryGrows",node="{LEAKS}"',
         )
     }

@@ -133,6 +133,7 @@ def test_after_a_lost_host_a_run_resumes_from_its_upload(stands, storage, moved)
     training.remove_checkpoints()
     restored = training.until("upload_restored")
     losses = training.finish()
+    training.until("checkpoint_uploaded", lambda found: any(event["step"] == STEPS for event in found))
     lab.undo(NAME, "all")
     stands.rest()
 
