@@ -48,7 +48,10 @@ def test_another_slurm_needs_a_repository_that_is_named(said):
 
     assert code == "slurm-no-package"
     assert "for ubuntu-22.04, which itself has 21.08" in message
-    assert fix == 'add the repository of its packages to `software.repositories`, or set `slurm: "21.08"`'
+    assert (
+        fix
+        == 'add a repository with packages of this Slurm version to `software.repositories`, or set `slurm: "21.08"`'
+    )
     assert said("ubuntu-22.04", "25.11", REPOSITORY) == []
 
 

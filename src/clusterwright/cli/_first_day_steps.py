@@ -50,7 +50,11 @@ def steps(answers: Mapping[str, str]) -> tuple[Step, ...]:
     of_cluster, of_lab = (cluster_option(Path(file)) for file in (CLUSTER, lab))
     checked = " ".join(dict.fromkeys((CLUSTER, lab, JOB)))
     lines = [
-        ("init", N_("Write the cluster file and the job file"), f"init --template lab --out {CLUSTER}"),
+        (
+            "init",
+            N_("Clusterwright writes the cluster file and the job file from your answers"),
+            f"init --template lab --out {CLUSTER}",
+        ),
         ("validate", N_("Validate the files"), f"validate {checked}"),
         ("expect", N_("Plan: what the hardware should reach"), f"plan expect {of_cluster}"),
         ("size", N_("Plan: how long a training takes"), _sizing(answers["train"])),

@@ -191,8 +191,8 @@ def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dic
     for host, reason in failed.items():
         on_progress(
             _(
-                "note: {host}: slurmd was not stopped or its files were not purged ({reason}); if the host "
-                "returns, Slurm rejects it",
+                "note: {host}: slurmd was not stopped or Clusterwright's files were not purged ({reason}); "
+                "if the host returns, Slurm rejects it",
                 host=host,
                 reason=reason,
             )

@@ -55,6 +55,15 @@ def test_what_is_fixed_divides_what_it_cuts(fixed, words):
     assert words in "\n".join(one.message for one in found)
 
 
+def test_a_product_that_divides_but_is_not_the_gpus_is_named_so():
+    """With all four sizes given, the product must be the number of GPUs."""
+    [finding] = refused(llama(), gpus=8, dp=2, tp=2, pp=1, cp=1)
+
+    assert finding.code == "plan-indivisible"
+    assert finding.message == "dp 2 x tp 2 x pp 1 x cp 1 is 4, and not 8 GPUs"
+    assert finding.fix == "use sizes whose product is the number of GPUs, or omit dp"
+
+
 def test_all_that_does_not_divide_is_told_at_once():
     """Three sizes, three findings and more."""
     found = refused(llama(8192, 100), tp=16, dp=3, micro_batch=7)

@@ -185,17 +185,7 @@ def _sizes(training: Training, machine: Machine, options: Options) -> dict[str, 
 def _indivisible(training: Training, machine: Machine, options: Options) -> Iterator[Finding]:
     model, batch = training.architecture, training.global_batch
     fixed = {name: options.fixed(name) or 1 for name in ("tp", "pp", "cp", "ep", "etp", "dp")}
-    degree = prod(fixed[name] for name in ("tp", "pp", "cp", "dp"))
-    if machine.gpus % degree or (
-        options.dp and options.tp and options.pp and options.cp and degree != machine.gpus
-    ):
-        product = " x ".join(
-            f"{name} {fixed[name]}" for name in ("dp", "tp", "pp", "cp") if options.fixed(name)
-        )
-        yield _finding(
-            _("{product} does not divide {gpus} GPUs", product=product, gpus=machine.gpus),
-            _("use sizes whose product divides the GPUs"),
-        )
+    yield from _wrong_product(machine.gpus, fixed, options)
     yield from _undivided(training, fixed, uneven=options.uneven)
     if (micro := options.micro_batch) and batch % (fixed["dp"] * micro):
         message = _(
@@ -220,6 +210,23 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
             chunks=chunks,
         )
         yield _finding(message, _("use an interleave that divides the layers of a stage"))
+
+
+def _wrong_product(gpus: int, fixed: dict[str, int], options: Options) -> Iterator[Finding]:
+    """Yield a finding if the sizes do not divide the GPUs or, if all are given, are not all of the GPUs."""
+    names = [name for name in ("dp", "tp", "pp", "cp") if options.fixed(name)]
+    degree = prod(fixed[name] for name in names)
+    product = " x ".join(f"{name} {fixed[name]}" for name in names)
+    if gpus % degree:
+        yield _finding(
+            _("{product} does not divide {gpus} GPUs", product=product, gpus=gpus),
+            _("use sizes whose product divides the GPUs"),
+        )
+    elif len(names) == 4 and degree != gpus:
+        yield _finding(
+            _("{product} is {degree}, and not {gpus} GPUs", product=product, degree=degree, gpus=gpus),
+            _("use sizes whose product is the number of GPUs, or omit dp"),
+        )
 
 
 def _undivided(training: Training, fixed: dict[str, int], *, uneven: bool) -> Iterator[Finding]:

@@ -52,7 +52,7 @@ def export(
         WrightError: `mixed-systems`: a playbook or image for hosts with several operating systems.
     """
     if ansible or compose:
-        require_single_system(cluster, _("a playbook or container image"))
+        require_single_system(cluster, _("an export with --ansible or --compose"))
     files = files or places_of(cluster, context)
     outputs = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(context.payload))}
     if cluster.accountant is not None:

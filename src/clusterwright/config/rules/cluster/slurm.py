@@ -175,7 +175,9 @@ def _packages(cluster: Cluster, locs: tuple[tuple[str, ...], ...]) -> Iterator[C
         message = _(
             "Slurm {version} is not supported; the oldest is {oldest}", version=version, oldest=_OLDEST
         )
-        fix = _('set `slurm: "25.11"` and add the repository of its packages to `software.repositories`')
+        fix = _(
+            'set `slurm: "25.11"` and add a repository with packages of Slurm 25.11 to `software.repositories`'
+        )
     elif release(version) < oldest_deb and cluster.software.slurm_packages != "distribution":
         message = _(
             "Slurm {version} has no packages for {os}: the distribution has {distro}, and SchedMD's deb packages start "
@@ -191,11 +193,12 @@ def _packages(cluster: Cluster, locs: tuple[tuple[str, ...], ...]) -> Iterator[C
         message = _("Slurm {version} has no repository for {os}, which itself has {distro}", **values)
         if distro >= _OLDEST:
             fix = _(
-                'add the repository of its packages to `software.repositories`, or set `slurm: "{distro}"`',
+                "add a repository with packages of this Slurm version to `software.repositories`, or set "
+                '`slurm: "{distro}"`',
                 distro=distro,
             )
         else:
-            fix = _("add the repository of its packages to `software.repositories`")
+            fix = _("add a repository with packages of this Slurm version to `software.repositories`")
     else:
         return
     yield Clash("slurm-no-package", message, fix, locs)

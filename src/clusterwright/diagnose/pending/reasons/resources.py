@@ -87,7 +87,9 @@ def _possible(facts: Facts, request: Need, shortage: str) -> StartCommand | None
         return update(facts, "Features=", _("request no feature"))
     could = len(fitting(facts, request, now=False))
     return (
-        update(facts, f"NumNodes={could}-{could}", _("request the nodes that satisfy the request"))
+        update(
+            facts, f"NumNodes={could}-{could}", _("request only as many nodes as have all that the job needs")
+        )
         if could
         else None
     )
