@@ -66,3 +66,9 @@ def log2(value: Real) -> Real:
 
         return np.log2(value)
     return math.log2(value)
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of a whole number, ascending."""
+    low = [d for d in range(1, math.isqrt(number) + 1) if number % d == 0]
+    return low + [number // d for d in reversed(low) if d * d != number]

@@ -1,22 +1,14 @@
 from math import prod
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.machines import machine
+from clusterwright.plan.numbers import divisors
 from clusterwright.plan.run import Training
-from clusterwright.plan.search.meshes import divisors, interleaves, meshes, micro_batches
+from clusterwright.plan.search.meshes import interleaves, meshes, micro_batches
 from clusterwright.plan.search.options import Options
 
 GPT3 = architecture("gpt3-175b")
 H100 = gpu("h100-sxm-80gb")
-
-
-@given(st.integers(1, 5000))
-def test_divisors_divide_and_none_is_missing(number):
-    """In order, each once, and exactly those."""
-    assert divisors(number) == [d for d in range(1, number + 1) if number % d == 0]
 
 
 def test_a_mesh_is_refused_for_one_reason_only():

@@ -13,6 +13,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.numbers import divisors
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -151,8 +153,3 @@ def _cores(radix: int, pods: int, spines: int, uplinks: range) -> Clos | None:
         return None
     _, up, groups, links = min(fitting)
     return Clos(radix, _NONE, pods, spines, 0, up, groups, up // links, links)
-
-
-def divisors(number: int) -> list[int]:
-    """Return the divisors of a number, ascending."""
-    return [divisor for divisor in range(1, number + 1) if number % divisor == 0]

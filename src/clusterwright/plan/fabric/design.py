@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
-from clusterwright.plan.fabric.clos import Clos, Leaves, divisors, three_levels, two_levels, uplinks_for
+from clusterwright.plan.fabric.clos import Clos, Leaves, three_levels, two_levels, uplinks_for
 from clusterwright.plan.fabric.parts import Fabric, FabricKind, FabricSwitch
+from clusterwright.plan.numbers import divisors
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from clusterwright.i18n import _
+from clusterwright.plan.numbers import divisors
 from clusterwright.plan.predict import habits
 from clusterwright.plan.predict.meshes import MOE_SLOTS, SLOTS
 from clusterwright.plan.predict.row_text import data_parallel_degree, mentions
@@ -139,7 +140,7 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
     need = setting.parameters * _STATE_BYTES / (setting.gpu.memory_bytes * _STATE_SHARE)
     tp = tp or _power_of_two(min(need, _MOST_TP, setting.node), setting.model.heads)
     pp = pp or next(
-        (p for p in _divisors(setting.model.layers) if p >= need / tp and setting.gpus % (p * tp) == 0), 1
+        (p for p in divisors(setting.model.layers) if p >= need / tp and setting.gpus % (p * tp) == 0), 1
     )
     cells.note(
         _("no tp and pp given: assumed {tp} and {pp}, the lowest whose weights and states fit", tp=tp, pp=pp),
@@ -160,10 +161,6 @@ def _power_of_two(least: float, heads: int) -> int:
     while degree < least and heads % (degree * 2) == 0:
         degree *= 2
     return degree
-
-
-def _divisors(number: int) -> list[int]:
-    return [divisor for divisor in range(1, number + 1) if number % divisor == 0]
 
 
 def _replicas(cells: Cells, setting: Setting, degree: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.i18n import N_, _
+from clusterwright.plan.numbers import divisors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,12 +33,6 @@ class Mesh(NamedTuple):
     ep: int
     etp: int
     dp: int
-
-
-def divisors(number: int) -> list[int]:
-    """Return the divisors of a number, ascending."""
-    low = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
-    return low + [number // d for d in reversed(low) if d * d != number]
 
 
 def meshes(training: Training, machine: Machine, options: Options) -> tuple[list[Mesh], Counter[str]]:
