@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterwright.monitor.quantile import quantile
 from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report import page, sheets, text
 from clusterwright.monitor.report.money import Price
 from clusterwright.monitor.report.month import report
-from clusterwright.monitor.report.month_figures import Span, month, quantile
+from clusterwright.monitor.report.month_figures import Span, month
 
 HOUR, DAY = 3600.0, 86400.0
 SPAN = Span(0.0, 10 * HOUR, 8)
@@ -179,3 +180,9 @@ def test_quantiles_are_of_the_values(values, part):
 
     assert found in values
     assert sum(each <= found for each in values) >= part * len(values) - 1e-9
+
+
+def test_a_quantile_is_by_rank_also_where_the_product_is_not_exact():
+    """0.07 * 100 is more than 7, and 12.5 % of 8 values is the first; of nothing it is nothing."""
+    assert [quantile(range(1, n + 1), part) for part, n in ((0.07, 100), (0.125, 8), (0.9, 3))] == [7, 1, 3]
+    assert quantile([], 0.5) is None

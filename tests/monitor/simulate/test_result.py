@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clusterwright.monitor.simulate.engine import simulate
 from clusterwright.monitor.simulate.fairshare import FairTree
-from clusterwright.monitor.simulate.result import jain, promised, quantile, result
+from clusterwright.monitor.simulate.result import jain, promised, result
 from clusterwright.monitor.simulate.settings import Account
 from clusterwright.monitor.simulate.trace import Trace
 
@@ -48,12 +48,6 @@ def test_who_asks_less_is_owed_what_it_asks():
         "b": 60,
         "c": 30,
     }
-
-
-def test_quantiles():
-    """Of nothing it is nothing."""
-    assert [quantile([3, 1, 2], part) for part in (0.5, 0.9)] == [2, 3]
-    assert quantile([], 0.5) == 0
 
 
 def test_the_fair_tree():

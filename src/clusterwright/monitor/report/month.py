@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from clusterwright.i18n import N_, _, _n
+from clusterwright.monitor.quantile import quantile
 from clusterwright.monitor.report.money import Price, cost, energy
-from clusterwright.monitor.report.month_figures import Month, Sum, quantile
+from clusterwright.monitor.report.month_figures import Month, Sum
 from clusterwright.monitor.report.report import (
     Report,
     ReportBar,

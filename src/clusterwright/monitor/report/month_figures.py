@@ -206,9 +206,3 @@ def _add_metrics(figures: Month, values: Values) -> None:
     figures.joules = figures.all.joules
     if not figures.span.team:
         figures.joules = next((value for _, value in values.get("all_joules", ())), figures.joules)
-
-
-def quantile(values: Sequence[float], part: float) -> float | None:
-    """Return the quantile `part` (0 to 1) by nearest rank; None without values."""
-    ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * round(part * 100) // 100) - 1)] if ordered else None

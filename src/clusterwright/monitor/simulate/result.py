@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from clusterwright.monitor.quantile import quantile
 from clusterwright.monitor.simulate.engine import JobRun, SimulationOutcome
 from clusterwright.monitor.simulate.settings import SimulationSettings
 
@@ -97,12 +97,6 @@ def jain(values: Sequence[float]) -> float:
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
-def quantile(values: Sequence[float], part: float) -> float:
-    """Return the quantile `part` (0 to 1) by nearest rank; 0 without values."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(part * len(ordered)) - 1)] if ordered else 0.0
-
-
 def promised(
     requested: Mapping[str, float], shares: Mapping[str, float], capacity: float
 ) -> dict[str, float]:
@@ -143,7 +137,10 @@ def _waits(job_runs: Sequence[JobRun]) -> Waits:
         for job_run in job_runs
     ]
     return Waits(
-        len(job_runs), quantile(waits, 0.5), quantile(waits, 0.9), sum(slow) / len(slow) if slow else 0.0
+        len(job_runs),
+        quantile(waits, 0.5) or 0.0,
+        quantile(waits, 0.9) or 0.0,
+        sum(slow) / len(slow) if slow else 0.0,
     )
 
 
