@@ -36,6 +36,18 @@ def test_what_is_saved_is_what_is_loaded(tmp_path, largest):
         assert torch.equal(each, parameters[name])
 
 
+def test_a_tied_weight_is_found_under_each_of_its_names(tmp_path):
+    """A file may store it under the second one, as some converters do."""
+    model, again = made(tie_word_embeddings=True), made(tie_word_embeddings=True)
+    tensors = {name: each.detach() for name, each in model.named_parameters()}
+    tensors["lm_head.weight"] = tensors.pop("model.embed_tokens.weight")
+    safetensors.save_file(tensors, tmp_path / weights.SINGLE_FILE)
+    weights.load(again, tmp_path)
+
+    for name, each in again.named_parameters(remove_duplicate=False):
+        assert torch.equal(each, model.get_parameter(name))
+
+
 def test_the_index_says_how_much_there_is(tmp_path):
     """As Hugging Face's own does: every tensor in a file that is there, and the bytes of all."""
     model = made()

@@ -35,22 +35,25 @@ def package() -> Any:
 def load(model: nn.Module, folder: Path) -> None:
     """Load weights into a model, also a sharded one: each rank reads only its shards.
 
-    Tied weights are read once, under their first name.
+    Tied weights are read once, under the first of their names that the folder has.
 
     Raises:
         ValueError: a tensor is missing, unexpected or has another shape; the message names it.
     """
     files = _files(folder)
-    model_parameters = dict(model.named_parameters())  # tied weights once, under the first name
-    places = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    if missing := sorted(set(model_parameters) - set(files)):
+    names: dict[Any, list[str]] = {}  # of each parameter; tied weights have several
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names.setdefault(parameter, []).append(name)
+    sources = {parameter: next((n for n in tied if n in files), tied[0]) for parameter, tied in names.items()}
+    if missing := sorted(set(sources.values()) - set(files)):
         raise ValueError(f"{folder} has no tensor {_some(missing)}, which config.json requires")
+    places = {name for tied in names.values() for name in tied}
     if spare := sorted(
         tensor_name for tensor_name in set(files) - places if not tensor_name.endswith("rotary_emb.inv_freq")
     ):
         raise ValueError(f"{folder} has {_some(spare)}, which the model of config.json does not have")
     opened = {path: _opened(path) for path in sorted(set(files.values()))}
-    for name, parameter in model_parameters.items():
+    for parameter, name in sources.items():
         _fill(parameter, opened[files[name]].get_slice(name), f"{files[name]}: {name}")
 
 
