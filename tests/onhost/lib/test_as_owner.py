@@ -5,6 +5,8 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -113,6 +115,19 @@ def test_a_link_to_the_folder_of_another_gives_nobody_his_rights(shared, secret)
     for name in ("root", "alice"):
         with pytest.raises(UnsafeFileError):
             as_owner(run / name, ids)
+
+
+def test_root_of_a_user_namespace_works_in_its_own_process(shared):
+    """It can become no user that its namespace lacks, and has no rights over that user's files."""
+    (shared / str(ALICE)).chmod(0o755)
+    program = (
+        "import os, sys; from clusterwright.onhost.lib.as_owner import as_owner; "
+        "print(os.stat(sys.argv[1]).st_uid, as_owner(sys.argv[1], lambda: os.getpid()) == os.getpid())"
+    )
+    command = ["unshare", "-r", sys.executable, "-c", program, str(shared / str(ALICE))]
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert (outcome.stdout, outcome.stderr) == ("65534 True\n", "")
 
 
 def test_a_folder_of_root_inside_a_users_folder_is_worked_in_as_that_user(shared):

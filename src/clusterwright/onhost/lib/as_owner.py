@@ -121,14 +121,24 @@ def account_of(folder: Path) -> Optional[UserRights]:
 
 
 def user_account(uid: int) -> Optional[UserRights]:
-    """Return the account of a user id; None (this process's own) for root's, or if this process is not root's."""
-    if uid == 0 or os.geteuid() != 0:
+    """Return the account of a user id; None (this process's own) for root's, or if this process is not root's.
+
+    None too for an id outside of the process's user namespace: root there has no rights over files of that user.
+    """
+    if uid == 0 or os.geteuid() != 0 or not _is_mapped(uid):
         return None
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
         return UserRights(uid, OVERFLOW_GID, ())
     return UserRights(uid, entry.pw_gid, tuple(os.getgrouplist(entry.pw_name, entry.pw_gid)))
+
+
+def _is_mapped(uid: int) -> bool:
+    """Return whether the user namespace of this process has the user id."""
+    with open("/proc/self/uid_map", encoding="ascii") as file:
+        ranges = [[int(number) for number in line.split()] for line in file]
+    return any(first <= uid < first + count for first, _outside, count in ranges)
 
 
 def drop(account: UserRights) -> None:
