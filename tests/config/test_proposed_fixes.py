@@ -84,3 +84,12 @@ def test_missing_addresses_are_proposed_in_the_networks_of_the_file():
 
     assert "management: 192.168.10.10, compute: 192.168.20.10, storage: 192.168.30.10" in control.fix
     assert "management: 192.168.10.11, compute: 192.168.20.11, storage: 192.168.30.11" in gpu.fix
+
+
+def test_no_addresses_are_proposed_where_none_is_free():
+    """Networks of six addresses have none for more hosts."""
+    text = re.sub("(?m)^    addresses: .*\n", "", CAMPUS.read_text())
+    text = re.sub(r"subnet: ([0-9.]+)/\d+", r"subnet: \1/29", text)
+    fixes = [finding.fix for finding in findings_of(text) if finding.code == "missing-key"]
+
+    assert [fix.split(" (")[0] for fix in fixes] == ["add `addresses: ...`"] * 2

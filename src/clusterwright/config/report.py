@@ -184,15 +184,16 @@ class _Converter:
         return self._finding("missing-key", message, fix, loc, key=True)
 
     def _addresses(self, group: Loc) -> str:
-        """Return addresses of a node group in each network of the file that no host uses, as YAML.
+        """Return addresses of a node group in each network of the file that no host uses; `...` if there is none.
 
-        `{}` if none is free. Empty for other paths.
+        Empty without networks.
         """
         networks = self._source.values.get("networks")
         if group[:1] != ("nodes",) or not isinstance(networks, dict):
             return ""
         free = {name: free_address(self._source.values, str(group[-1]), str(name)) for name in networks}
-        return written({name: address for name, address in free.items() if address})
+        free = {name: address for name, address in free.items() if address}
+        return written(free) if free else "..."
 
     def _kinds(self, section: Loc) -> list[str]:
         variant_schemas = variants(self._schema_for(section), self._schema)

@@ -103,7 +103,7 @@ def _credential(settings: Settings) -> Warned | None:
     seconds = int(match[1]) if match else CREDENTIAL_S
     if seconds <= LONGEST_CREDENTIAL_S:
         return None
-    # 173 s at 120 and 24 s at 5 were measured on an idle host (docs/decisions/0005-endure.md).
+    # 173 s were measured (docs/decisions/0001-first-light.md).
     return Warned(
         "AuthInfo cred_expire",
         f"{seconds} s",
