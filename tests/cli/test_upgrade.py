@@ -37,6 +37,13 @@ def test_one_thing_is_upgraded_at_a_time(file, what):
     assert error.value.exit_code == 2
 
 
+@pytest.mark.parametrize("batch", ["101%", "0", "half", "%"])
+def test_a_batch_is_what_it_is_for_apply(file, batch):
+    """A number of hosts, or a part of them that is no more than all."""
+    with pytest.raises(WrightError, match="--batch 25%"):
+        upgrade(cluster=file(), slurm="26.05", batch=batch)
+
+
 def test_a_driver_that_is_not_ours_is_not_upgraded(file):
     """It says how it becomes ours."""
     with pytest.raises(WrightError, match=r"has no software\.nvidia"):

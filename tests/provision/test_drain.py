@@ -132,3 +132,17 @@ def test_a_host_that_slurm_goes_on_refusing_is_told_with_slurms_words(cluster):
         "gpu-node1": "Slurm rejects the host: gres/gpu count reported lower than configured (3 < 4)"
     }
     assert not [command for _host, command in remote.calls if "update" in command]
+
+
+def test_nothing_is_resumed_where_slurmctld_did_not_say_what_an_operator_drained(cluster):
+    """It was starting anew before the change: any host may have been drained by a person."""
+    after = "gpu-node1|drained|Low RealMemory (reported:1 < 100.00% of configured:2)\ngpu-node2|idle|none\n"
+    some, remote, said = drains(cluster, {"sinfo": ["", after]})
+    held = some.operator_drained()
+    out = some.settle(["gpu-node1", "gpu-node2"], held)
+
+    assert held is None
+    assert list(out) == ["gpu-node1"]
+    assert "slurmctld did not respond before the change" in out["gpu-node1"]
+    assert not [command for _host, command in remote.calls if "update" in command]
+    assert said == []

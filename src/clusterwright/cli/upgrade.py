@@ -103,9 +103,10 @@ def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) 
     from clusterwright.config.reader import read
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.provision.apply import remote_of
+    from clusterwright.provision.batches import batch_size
     from clusterwright.provision.change.edit import set_value
     from clusterwright.provision.change.fields import ClusterFile
-    from clusterwright.provision.change.upgrade import batch_size, refuse_span, steps
+    from clusterwright.provision.change.upgrade import refuse_span, steps
     from clusterwright.provision.upgrade import Upgrade, refuse_without_packages, versions
 
     current_file = ClusterFile.from_source(source_of(path))

@@ -254,7 +254,7 @@ def _new_slurmd(report: HostReport) -> bool:
 
 
 def _settled(
-    host_reports: dict[str, HostReport], drains: Drains, operator_drained: frozenset[str]
+    host_reports: dict[str, HostReport], drains: Drains, operator_drained: frozenset[str] | None
 ) -> dict[str, HostReport]:
     """Resume hosts that slurmctld drained while their slurmd restarted; return all reports.
 

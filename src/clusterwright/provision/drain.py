@@ -126,20 +126,25 @@ class Drains:
             self.on_progress(_("{hosts}: back in service", hosts=hosts) if result.ok else failure)
         return tuple(target_hosts)
 
-    def operator_drained(self) -> frozenset[str]:
-        """Return hosts that are drained or down, but neither by an apply nor by slurmctld for a mismatch."""
+    def operator_drained(self) -> frozenset[str] | None:
+        """Return hosts that are drained or down, but neither by an apply nor by slurmctld for a mismatch.
+
+        None if slurmctld does not respond.
+        """
         nodes = self._nodes()
+        if not nodes:
+            return None
         return frozenset(
             name
             for name, node in nodes.items()
             if is_out(node) and not is_ours(node) and not is_mismatched(node)
         )
 
-    def settle(self, hosts: list[str], operator_drained: frozenset[str]) -> dict[str, str]:
-        """Resume hosts that slurmctld drained while their slurmd had old files; return those still rejected, and why.
+    def settle(self, hosts: list[str], operator_drained: frozenset[str] | None) -> dict[str, str]:
+        """Resume hosts that slurmctld drained while their slurmd had old files; return those still out, and why.
 
         slurmctld gets new files first, and drains a host that registers with less than these declare. Waits up to
-        SETTLE_S; hosts in `operator_drained` are not resumed.
+        SETTLE_S; hosts in `operator_drained` are not resumed, and no host if it is None (unknown).
         """
         end = self.clock.monotonic() + SETTLE_S
         while True:
@@ -149,6 +154,15 @@ class Drains:
                 break
             self.clock.sleep(SETTLE_POLL_S)
         out = [host for host in hosts if host in nodes and is_out(nodes[host]) and is_mismatched(nodes[host])]
+        rejected = {
+            host: _("Slurm rejects the host: {reason}", reason=node.reason) for host, node in refused.items()
+        }
+        if operator_drained is None:
+            unknown = _(
+                "the host stays drained, because slurmctld did not respond before the change: an operator may have "
+                "drained the host before"
+            )
+            return dict.fromkeys(out, unknown) | rejected
         back = [host for host in out if host not in operator_drained and host not in refused]
         if back:
             self._run(client.resume(fold(back)))
@@ -158,6 +172,4 @@ class Drains:
                     hosts=fold(back),
                 )
             )
-        return {
-            host: _("Slurm rejects the host: {reason}", reason=node.reason) for host, node in refused.items()
-        }
+        return rejected

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from clusterwright.errors import WrightError
 from clusterwright.provision.change.upgrade import (
     SOURCES,
-    batch_size,
     in_batches,
     is_of,
     newer,
@@ -115,14 +114,6 @@ def test_batches_hold_every_host_once(count, size):
     assert [host for batch in found for host in batch] == hosts
     assert all(len(batch) <= size for batch in found)
     assert not found or len(found[0]) == 1
-
-
-def test_a_batch_is_a_number_or_a_part():
-    """At least one host; anything else is refused."""
-    assert [batch_size(text, 10) for text in ("3", "25%", "1%", "100%")] == [3, 3, 1, 10]
-    for text in ("0", "-1", "half", "", "%"):
-        with pytest.raises(WrightError, match="bad-batch"):
-            batch_size(text, 10)
 
 
 def test_a_version_is_of_a_release_by_whole_numbers():

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from clusterwright.config.names import expand_valid, fold
 from clusterwright.heal.actions.executor import ActionOrder, Executor, failed
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import job_state_of
 from clusterwright.slurm.records import Record
@@ -51,7 +52,10 @@ def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
     """Remove the host from the excluded hosts of the job, if it is among them; return the error, or an empty text."""
-    excluded = _excluded(executor.job(order.intent.job)) or set()
+    job = order.intent.job
+    excluded = _excluded(executor.job(job))
+    if excluded is None:
+        return _("the list of hosts that job {job} excludes is invalid", job=job)
     if order.intent.host not in excluded:
         return ""
     return failed(executor.slurm(_update(order, excluded - {order.intent.host})))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -144,23 +143,6 @@ def in_batches(hosts: Sequence[str], batch: int) -> list[tuple[str, ...]]:
     size = max(1, batch)
     ends = [0, *range(1, len(hosts), size), len(hosts)]
     return [tuple(hosts[a:b]) for a, b in pairwise(ends) if a < b]
-
-
-def batch_size(text: str, count: int) -> int:
-    """Return the batch size of `8` or `25%` of `count` hosts, rounded up; at least 1.
-
-    Raises:
-        WrightError: the text is neither.
-    """
-    number = text.removesuffix("%")
-    if not number.isdecimal() or int(number) < 1:
-        raise WrightError.from_code(
-            "bad-batch",
-            _("`{text}` is not a number of hosts", text=text),
-            _("write a number (8) or a percentage (25%)"),
-            exit_code=EXIT_USAGE,
-        )
-    return max(1, math.ceil(count * int(number) / 100)) if text.endswith("%") else int(number)
 
 
 def _upgrade_path(have: str, target: str) -> str:
