@@ -42,7 +42,10 @@ def spelled(key: str, line: str = "") -> str:
 
 
 def is_option(value: str) -> bool:
-    """Return whether the value may stand in the options of a cluster file."""
+    """Return whether a text can be a value of `options`, or a line of `slurm.files`, in a cluster file.
+
+    It is printable, not blank, and has no hash, backslash or double quote.
+    """
     return bool(value.strip()) and value.isprintable() and not _UNFIT & set(value)
 
 

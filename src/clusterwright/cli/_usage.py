@@ -199,9 +199,10 @@ def _similar_option(option: str, valid_options: Iterable[str]) -> str | None:
 
 
 def _train_line(tokens: list[str], arguments: Iterable[Argument]) -> str:
-    """Return the line of `wright train` with its own options first and the program after `--`; empty if there is none.
+    """Return the line of `wright train` with its own options first and the program after `--`.
 
-    A file that Python runs gets `python` in front of it.
+    A file that Python runs gets `python` in front of it. Empty without a program, for a job file, and if an option that
+    `wright train` does not have stands before the program.
     """
     options = {name: argument for argument in arguments for name in argument.names if name.startswith("-")}
     train_arguments, program, remaining = [], [], list(tokens)

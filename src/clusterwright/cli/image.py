@@ -150,7 +150,7 @@ def _summary(choice: ImageChoice, out: Path) -> str:
 
 
 def _failure(log: Path, tool: str) -> WrightError:
-    """Return the error of a failed build, with the cause that `wright why` finds in its log."""
+    """Return the error of a failed build: the cause that `wright why` finds in its log, else its last two lines."""
     from clusterwright.diagnose.subjects import log as diagnose
     from clusterwright.errors import WrightError
 

@@ -281,7 +281,13 @@ def _lab_file(named: Path | None) -> Path:
 
 
 def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], out: Path) -> int:
-    """Run the campaign; return 0 if every fault was handled as expected."""
+    """Start the lab of the cluster file, apply it, and inject faults drawn by `seed`; `only` limits their kinds.
+
+    Writes the report to the folder `out`. Return EXIT_OK if every fault was handled as expected, else EXIT_FAILED.
+
+    Raises:
+        WrightError: the cluster is no lab, a kind is unknown, or the apply failed.
+    """
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.clock import SystemClock
     from clusterwright.lab import up

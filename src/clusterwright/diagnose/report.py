@@ -35,7 +35,10 @@ def colored(text: str, style: str) -> str:
 
 
 def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint: Paint = uncolored) -> str:
-    """Return diagnoses as text: the most probable in full, the next in short or, with `everything`, in full."""
+    """Return diagnoses as text: the most probable in full, and those of the next two that are root causes in short.
+
+    With `everything` all in full. If all are normal values, the text states that the logs show no failure.
+    """
     if all(diagnosis.kind == "normal" for diagnosis in diagnoses):
         normal = (_normal(diagnosis, paint) for diagnosis in _without_repeats(diagnoses))
         return "\n".join([_("These logs show no failure."), *normal])

@@ -47,7 +47,11 @@ class SightingStore:
         self._normal: list[NormalValue] = []
 
     def is_noted(self, text: str) -> bool:
-        """Return whether the store takes another line with this text of a witness or a context."""
+        """Return whether the store takes another line with this text.
+
+        False for a text that neither confirms a failure mode, nor rules it out, nor is the context of a signature, and
+        for one with enough lines.
+        """
         if text not in self._witness_texts:
             return False
         return len(self._witnessed[text]) < MAX_SIGHTINGS or (
@@ -55,7 +59,10 @@ class SightingStore:
         )
 
     def note(self, text: str, number: int, line: str) -> None:
-        """Store a line with a text of a witness or a context."""
+        """Store a line with a text that confirms a failure mode, rules it out, or is the context of a signature.
+
+        Does nothing if the store takes no more lines with this text (`is_noted`).
+        """
         if not self.is_noted(text):
             return
         if len(self._witnessed[text]) < MAX_SIGHTINGS and self._matches_expression(text, line):

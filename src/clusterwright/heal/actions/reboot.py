@@ -38,9 +38,9 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Reboot the host unless its boot id changed already; by power control if it does not respond.
+    """Reboot the host unless its boot id changed since `prepare`; if it did not respond then, Slurm powers it down.
 
-    Return the error, or an empty text.
+    A host that was powered down is powered up by `happened`. Return the error, or an empty text.
     """
     if not prior["boot"]:
         return _by_switch(order, executor)

@@ -30,7 +30,10 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> str:
-    """Reset the GPU of the finding, or all GPUs of the host if it names none; return the error, or an empty text."""
+    """Reset the GPU of the finding, or all GPUs of the host if it names none, once for each order.
+
+    Return the error, or an empty text, also if this order began a reset before; `happened` returns how that ended.
+    """
     number = order.intent.unit.removeprefix("gpu").strip()
     which = f" -i {number}" if number.isdigit() else ""
     log = log_repair(_ADDRESSES.format(which=which))

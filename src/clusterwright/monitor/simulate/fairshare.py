@@ -35,7 +35,7 @@ class FairTree:
             self._decayed_at = now
 
     def charge(self, team: str, user: str, amount: float) -> None:
-        """Add `amount` to the user's use."""
+        """Add `amount` to the use of a user in a team; `add_user` must have added the user to it."""
         self._used[(team, user)] += amount
 
     def factors(self) -> dict[UserKey, float]:

@@ -53,7 +53,7 @@ def ports(options: Json) -> Json:
 
 
 def printed(argv: List[str]) -> str:
-    """Run a program and return its output, "" without such a program.
+    """Run a program and return its output with stderr; "" if it is missing, or was stopped after HELP_S.
 
     Its exit code is ignored, because perftest's help exits with 1.
     """

@@ -64,7 +64,10 @@ class BiosClient(Switch):
         return ""
 
     def _pending(self, host: str, bios: Dict[str, Any], hidden: Any) -> Dict[str, Any]:
-        """Return the settings that wait for a boot."""
+        """Return the settings that differ at the next boot, without the names in `hidden`.
+
+        Empty if the BMC has no settings object, so that Redfish can only read the settings.
+        """
         if SETTINGS not in bios:
             return {}
         document = self.get(host, bios[SETTINGS]["SettingsObject"]["@odata.id"])

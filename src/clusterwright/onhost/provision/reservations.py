@@ -40,7 +40,9 @@ def plan_rows(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
 
 
 def do(rows: List[Json], ours: List[Key]) -> None:
-    """Create, update and delete reservations in slurmctld, each by one call of scontrol.
+    """Create and update the reservations of the rows in slurmctld, and delete those of `ours` that have no row.
+
+    One call of scontrol for each that differs; reservations of others stay, rows that are over are skipped.
 
     Raises:
         ChangeError: slurmctld does not respond or rejects a reservation.

@@ -15,7 +15,10 @@ def _all(values: Any, kind: type) -> bool:
 
 
 def is_receipt(document: Json) -> bool:
-    """Return True if a document has the fields of a receipt with the types that a plan relies on."""
+    """Return True if a document has the fields and types of a receipt, the record that an apply leaves on the host.
+
+    A missing field may raise KeyError; `Kind.parse` takes that for damage as well.
+    """
     readers, digests = document.get("readers", {}), document.get("wanted", {})
     return (
         isinstance(document["files"], dict)

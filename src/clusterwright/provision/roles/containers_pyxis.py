@@ -31,9 +31,9 @@ def containers_pyxis(cluster: Cluster, host: Host, context: RoleContext) -> tupl
 
 
 def _plugstack(cluster: Cluster, host: Host, load: str, header: str) -> tuple[File, ...]:
-    """Return plugstack.conf, which loads pyxis and the site's plugins in plugstack.conf.d.
+    """Return plugstack.conf, which includes all files of plugstack.conf.d, and the file there that loads pyxis.
 
-    In configless mode slurmctld serves the file to compute hosts, and it loads pyxis only.
+    In configless mode plugstack.conf loads pyxis only, and compute hosts get no file, as slurmctld serves it to them.
     """
     if cluster.slurm.configless:
         return () if fetches(cluster, host) else (File(path=f"{FOLDER}/plugstack.conf", content=load),)

@@ -95,7 +95,7 @@ def _declared(site: BenchSite, host: str) -> nodes.Gpus:
 
 
 def _gpu_count(site: BenchSite) -> int:
-    """Return the smallest GPU count of all hosts: one job requests the same count on each (script.py)."""
+    """Return the smallest GPU count of the hosts that have GPUs: one job requests the same count on each."""
     return min(gpus.count for host in site.facts if (gpus := site.host(host).group.gpus))
 
 

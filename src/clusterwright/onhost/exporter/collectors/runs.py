@@ -70,7 +70,7 @@ class Followed:
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
-    """Return True on the controller if there is a runs folder."""
+    """Return True on the controller if the settings name a runs folder; whether it exists is not tested."""
     return settings.control and bool(settings.runs)
 
 

@@ -92,7 +92,7 @@ def alert_key(name: str) -> str:
 
 
 def other_key(level: Severity) -> str:
-    """Return the key of the Zabbix item for alerts of a severity that the template does not have."""
+    """Return the key of the Zabbix item of a severity; alerts without an item of their own in our template share it."""
     return f"clusterwright.other[{level}]"
 
 
