@@ -80,7 +80,10 @@ def _add_association(row: AccountRecord, records: AccountRecords) -> None:
 def _rows(
     text: str, name: str, settings: Mapping[str, tuple[str, ...]], records: AccountRecords
 ) -> Iterator[AccountRecord]:
-    """Yield the rows of a table, whose first line has the headings."""
+    """Yield each line of a table as a record; the first line has the headings, blank lines are skipped.
+
+    A text whose first line has no known heading yields nothing and is added to `left_out` of the records.
+    """
     headings: list[str] = []
     canonical = {
         spelling.lower(): setting

@@ -255,7 +255,11 @@ def _cluster_name(conf: SlurmConf) -> str:
 
 
 def _options(conf: SlurmConf, name: str, left_out: list[LeftOut]) -> dict[str, str]:
-    """Return the settings as options; slurmctld uses the last line of a key."""
+    """Return the settings of slurm.conf that no other field has as options; slurmctld uses the last line of a key.
+
+    Keys that the release does not have, secrets, and values that do not fit (`is_option`) are added to `left_out`;
+    empty values are skipped.
+    """
     options: dict[str, str] = {}
     if any("(" in setting.value or _short(setting.value) != setting.value for setting in conf.controllers):
         options["SlurmctldHost"] = ",".join(setting.value for setting in conf.controllers)

@@ -81,7 +81,10 @@ def _gpus(host: RecordedHost) -> Iterator[list[str]]:
 
 
 def _ids(hosts: Iterable[RecordedHost]) -> UnixIds:
-    """Return the ids of users and groups that have the same on all hosts."""
+    """Return the ids of users and groups that have the same on all hosts.
+
+    Hosts whose passwd or group was not read are not compared; no ids if that is all hosts.
+    """
     examined = [host for host in hosts if host.passwd and host.group]
     if not examined:
         return UnixIds()

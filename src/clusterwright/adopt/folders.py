@@ -73,7 +73,7 @@ def _merged(folder: SharedFolder, mounted: list[SharedFolder]) -> SharedFolder:
 
 
 def mounted_folders(host: RecordedHost) -> dict[str, SharedFolder]:
-    """Return the network folders of a host by path."""
+    """Return the network folders of a host by path; none if the output of findmnt cannot be parsed."""
     try:
         table = mounts.parse(host.mounts)
     except (KeyError, ValueError, TypeError):
@@ -111,7 +111,10 @@ def _fstab(host: RecordedHost) -> Iterator[tuple[Line, list[str]]]:
 def storage_sections(
     folders: tuple[SharedFolder, ...], hosts: frozenset[str], users: frozenset[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return a section for each folder: NFS with its server, else a folder that apply never mounts."""
+    """Return a section for each folder: NFS with its server, else a folder that apply never mounts.
+
+    Folders that are the home of a user are left out.
+    """
     named: dict[str, dict[str, Any]] = {}
     for folder in folders:
         if folder.path.removeprefix("/home/") in users:
@@ -122,7 +125,10 @@ def storage_sections(
 
 
 def storage_section(folder: SharedFolder, hosts: frozenset[str]) -> dict[str, Any]:
-    """Return the section of a folder; a server that is one of the hosts has the host's name."""
+    """Return the section of a folder; a server that is one of the hosts has the host's name.
+
+    `kind: local` for a folder without an NFS server and path that a cluster file can have.
+    """
     if (source := folder.nfs_source) is None:
         return {"kind": "local", "path": folder.path}
     server, export = source

@@ -85,7 +85,10 @@ class HostGroup:
         }
 
     def _memory(self, options: dict[str, str]) -> str:
-        """Return the installed memory, of which 31/32 is Slurm's RealMemory."""
+        """Return the installed memory, of which 31/32 is Slurm's RealMemory; `realmemory` leaves the options.
+
+        Without a RealMemory above 1 it is 2GiB, and the options get Slurm's default 1.
+        """
         usable = parse_number(options.get("realmemory", ""))
         if usable > 1:
             del options["realmemory"]
@@ -94,7 +97,10 @@ class HostGroup:
         return "2GiB"
 
     def _gpus(self, options: dict[str, str]) -> dict[str, Any] | None:
-        """Return the GPUs; a Gres that is more than one type of GPU stays in the options, too."""
+        """Return model and count of the first GPU type, None without one; a single type leaves `gres` of the options.
+
+        A Gres with more than that stays in the options, too; a type that is no identifier becomes NO_TYPE.
+        """
         rows = gres_of(self.entry)
         gpus = [(kind, count) for name, kind, count in rows if name == "gpu" and 0 < count <= _MOST_GPUS]
         if not gpus:

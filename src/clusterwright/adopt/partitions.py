@@ -21,7 +21,10 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 def partition_sections(
     conf: SlurmConf, groups: Mapping[str, HostGroup], left_out: list[LeftOut]
 ) -> dict[str, dict[str, Any]]:
-    """Return the sections by name; only the last default partition is one, as for slurmctld."""
+    """Return the sections by name; only the last default partition is one, as for slurmctld.
+
+    Partitions whose name does not fit, or whose nodes are in no group, are added to `left_out`.
+    """
     sections: dict[str, dict[str, Any]] = {}
     defaults = [entry.name for entry in conf.partitions if _is_yes(entry.get("Default"))]
     for entry in conf.partitions:

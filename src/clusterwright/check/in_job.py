@@ -124,7 +124,10 @@ def _reading(answer: StageAnswer, facts: Sequence[Any], spec: HostSpec) -> Readi
 def _read_login(
     cluster: Cluster, remote: Remote, checks: Sequence[Check], readings: Mapping[str, Reading]
 ) -> Reading:
-    """Read on the login host what only Slurm's commands show, and what compares the hosts."""
+    """Read on the login host what only Slurm's commands show, and what compares the hosts.
+
+    If its output has no answer, the reading has only the last line of the output as error.
+    """
     spec = HostSpec(cluster, cluster.control)
     of_slurm = [
         check

@@ -18,7 +18,10 @@ _LEAST = 2  # ours: one host proves nothing about its group
 
 
 def sided(check: Check, cluster: Cluster, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdicts; where all hosts of a group fail alike, the fix also names the cluster file's field."""
+    """Return the verdicts; where all hosts of a group fail alike, the fix also names the cluster file's field.
+
+    Unchanged if the check has no field, and for a cluster that wright does not manage.
+    """
     if not check.field or cluster.unmanaged:
         return list(verdicts)
     groups = {host.name: host.group_name for host in cluster.hosts()}

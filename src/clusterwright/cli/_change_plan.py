@@ -97,7 +97,11 @@ def _colored(line: str) -> str:
 
 
 def plan_lines(actions: Iterable[Action], *, with_diffs: bool = True) -> list[str]:
-    """Return the plan as text; more than three new files of one folder become one line."""
+    """Return the plan as text; more than FEW new files of one folder become one line.
+
+    New files and all files of our library have no diff, others only `with_diffs`; the cost is omitted if the change is
+    live.
+    """
     from clusterwright.config.field import Cost
     from clusterwright.onhost.provision.change import Verb
     from clusterwright.provision.roles.training import LIBRARY

@@ -113,7 +113,10 @@ def _talk(session: Session, connection: DevReach, session_options: SessionOption
 
 
 def _open_connection(connection: DevReach, *, json: bool, tunnel: bool) -> int:
-    """Run the tunnel or shell; Ctrl-C ends it and leaves the session running."""
+    """Run the tunnel or shell; Ctrl-C ends it and leaves the session running.
+
+    The tunnel only with `tunnel`, the shell only on a terminal and without `json`; else return 0 at once.
+    """
     from clusterwright.edge.terminal import run_interactive
 
     if connection.tunnel and tunnel:

@@ -127,7 +127,10 @@ def _cluster(context: CompletionContext) -> Cluster | None:
 
 
 def _completer(names: Callable[[CompletionContext], Iterable[str]]) -> Parameter:
-    """Return a parameter whose values are these names; after a comma, the next name of a list."""
+    """Return a parameter whose values are these names; after a comma, the next name of a list.
+
+    Names with special characters are left out; an error completes nothing.
+    """
 
     def complete(context: CompletionContext) -> list[str]:
         head, comma, _last = context.incomplete.rpartition(",")
@@ -171,7 +174,7 @@ def store_runs(cluster: str, names: Iterable[str]) -> None:
 
 
 def stored_runs(cluster: str) -> list[str]:
-    """Return the names of the runs that `wright jobs` listed last."""
+    """Return the names of the runs that `wright jobs` listed last; none if the cache is missing or damaged."""
     from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
 
     try:

@@ -52,7 +52,10 @@ class How:
 
 
 def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
-    """Add hosts to a group of the cluster file and to the cluster."""
+    """Add hosts to a group of the cluster file and to the cluster, after the plan is shown and confirmed.
+
+    With `dry_run`, or if it is not confirmed, nothing changes and the result is EXIT_OK.
+    """
     names = hostlist(hosts)
     current_file = ClusterFile.from_source(source_of(path))
     proposed_file = ClusterFile.from_source(read(with_hosts(current_file, group, names), str(path)))
@@ -93,7 +96,11 @@ def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
 
 
 def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
-    """Remove hosts from the cluster and from its file."""
+    """Remove hosts from the cluster and from its file, after the plan is shown and confirmed.
+
+    With `dry_run`, if it is not confirmed, or if the hosts are removed already, nothing changes and the result is
+    EXIT_OK.
+    """
     names = hostlist(hosts)
     current_file = ClusterFile.from_source(source_of(path))
     begun = remembered(current_file.cluster.name)

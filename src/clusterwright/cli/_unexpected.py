@@ -36,7 +36,10 @@ _NO_PATH = (
 
 
 def shows_traceback(error: Exception) -> bool:
-    """Return True for a bug if its traceback is wanted, or if stderr is the journal of a service."""
+    """Return True for a bug if its traceback is wanted, or if stderr is the journal of a service.
+
+    False for errors that are no bug: wrong usage, a wrong quantity, or a disk's error.
+    """
     if isinstance(error, CycloptsError | QuantityError) or _is_of_disk(error):
         return False
     stream = os.fstat(sys.stderr.fileno())

@@ -186,7 +186,10 @@ def _after_command(error: CycloptsError) -> list[str]:
 
 
 def _similar_option(option: str, valid_options: Iterable[str]) -> str | None:
-    """Return the option with a similar name; hyphens do not count, so that --lr is not similar to --cluster."""
+    """Return the valid option with the most similar name; None if none is similar enough.
+
+    Hyphens do not count, so that --lr is not similar to --cluster; a name that begins with the text is similar.
+    """
     typed = option.lstrip("-")
 
     def similarity(name: str) -> float:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def folder_without_slurm(
     reference: str, cluster: Path | None, out: Path, *, is_requested: bool
 ) -> Path | None:
-    """Return the folder of the runs if the run is one without Slurm, or requested as such; None for a run of Slurm."""
+    """Return the folder of the runs if the run is one without Slurm, or requested as such; None for a run of Slurm.
+
+    A folder `out` other than ./runs counts as a request; with `cluster`, no run on this machine is searched for.
+    """
     from clusterwright.launch.ended_run import is_without_slurm
 
     if is_requested or out != LOCAL_RUNS:
@@ -30,7 +33,11 @@ def folder_without_slurm(
 
 
 def resume_run(reference: str, folder: Path, hostfile: Path | None, *, live: bool) -> int:
-    """Start an ended run again: on this machine, or on the hosts of the hostfile, else those that it had."""
+    """Start an ended run again: on this machine, or on the hosts of the hostfile, else those that it had.
+
+    Raises:
+        WrightError: the run is not found, or is one of this machine and there is a hostfile.
+    """
     from clusterwright.launch.ended_run import find_ended, resume_local
     from clusterwright.launch.hosts.choose import hosts_of
     from clusterwright.launch.hosts.start import resume_on_hosts

@@ -40,7 +40,10 @@ def command_text(command: str) -> str:
 
 
 def terminal_columns(stream: Any) -> int | None:
-    """Return the width of the terminal that the stream writes to; None if it is no terminal."""
+    """Return the width of the terminal that the stream writes to; None if it is no terminal.
+
+    $COLUMNS goes first; the width is at least _NARROWEST, and COLUMNS if it cannot be read.
+    """
     if not stream.isatty():
         return None
     if (columns := os.environ.get("COLUMNS", "")).isdecimal() and int(columns):

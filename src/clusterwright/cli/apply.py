@@ -236,7 +236,10 @@ def show_timings(report: ChangeReport) -> None:
 
 
 def exit_of(report: ChangeReport, *, exit_code: bool) -> int:
-    """Return the exit code: failed, changes pending (where requested), or ok."""
+    """Return the exit code: EXIT_FAILED, EXIT_CHANGES_PENDING if `exit_code` is set, or EXIT_OK.
+
+    Changes are pending if some were left out, or if a dry run has any.
+    """
     if not report.ok:
         return EXIT_FAILED
     pending = report.left_out or (report.dry and report.pending)
@@ -312,7 +315,10 @@ def folded_errors(report: ChangeReport, *, reached: bool) -> list[tuple[str, str
 
 
 def boot_checker(cluster: Cluster, remote: Remote) -> HealthCheck:
-    """Return a function that runs the `boot` checks on hosts and returns the problems by host."""
+    """Return a function that runs the `boot` checks on hosts and returns the problems by host.
+
+    Problems are the verdicts `fail` and `unknown`; hosts without one are not in the result.
+    """
     from clusterwright.check.runner import run
     from clusterwright.check.verdict import Status
 

@@ -202,7 +202,7 @@ def show_list(file: Path | None, *, json: bool) -> int:
 
 
 def show_comparison(file: Path | None, a: int, b: int, *, json: bool) -> int:
-    """Print what changed between two stored benchmarks."""
+    """Print what changed between two stored benchmarks, and what only one measured; with `json` all values."""
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read
     from clusterwright.cli._connection import find_cluster

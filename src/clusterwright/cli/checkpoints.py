@@ -147,7 +147,10 @@ def located(source: str, cluster: Path | None, host: str) -> tuple[str, Checkpoi
 
 
 def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) -> int:
-    """Print one row per checkpoint; incomplete saves on stderr."""
+    """Print a table with one line for each checkpoint; notes and incomplete saves go to stderr.
+
+    With `json` print the listing instead; ages are relative to `now`, by default the present.
+    """
     if json:
         show_json(listing)
         return 0

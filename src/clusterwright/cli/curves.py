@@ -71,7 +71,11 @@ def curve_points(job: str, cluster: Path | None) -> dict[str, Any]:
 
 
 def write_curves(document: dict[str, Any], output: Path | None) -> Path:
-    """Render the page and write it to `output`, by default RUN.html; return its path."""
+    """Render the page and write it to `output`, by default RUN.html; return its path.
+
+    Raises:
+        WrightError: the document is malformed.
+    """
     from clusterwright.launch.curves import render_page
     from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 

@@ -261,7 +261,11 @@ def _kind(typed: Common) -> Kind:
 
 
 def _environment(typed: Common, cluster: Cluster) -> str:
-    """Return the Python of the named environment; empty if none is named."""
+    """Return the Python of the named environment; empty if none is named.
+
+    Raises:
+        WrightError: the cluster file has no such environment.
+    """
     if not typed.environment:
         return ""
     named = cluster.environments.python

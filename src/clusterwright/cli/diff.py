@@ -92,7 +92,10 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
 
 
 def watched_lines(cluster: Cluster) -> list[str]:
-    """Return where the site has changed what the file describes and no role manages."""
+    """Return where the site has changed what the file describes and no role manages.
+
+    An error of reading Slurm's settings is one of the lines.
+    """
     from clusterwright.adopt.gather import gather_watched, gather_watched_hosts
     from clusterwright.adopt.watch import is_watched, watched
     from clusterwright.adopt.watch_hosts import watched_hosts, watches_hosts
@@ -141,7 +144,10 @@ def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
 
 
 def drift_lines(rows: Iterable[DriftRow]) -> list[str]:
-    """Return one line per difference with its cause and diff; more than three new files of a folder become one line."""
+    """Return one line per difference with its cause and diff; more than FEW new files of a folder become one line.
+
+    New files have no diff; the cost is omitted if the change is live.
+    """
     from clusterwright.config.field import Cost
 
     lines: list[str] = []

@@ -95,7 +95,11 @@ def _complete_answers(state: State, *, yes: bool) -> None:
 
 
 def _run_steps(state: State, *, yes: bool) -> int:
-    """Run the steps that have not finished; return the exit code of the first that fails."""
+    """Run the steps that have not finished; return the exit code of the first that fails, 0 if none does.
+
+    Raises:
+        KeyboardInterrupt: a step was interrupted.
+    """
     from clusterwright.cli._first_day_steps import lab_file, steps
     from clusterwright.cli._show import show_message, show_next
     from clusterwright.errors import EXIT_INTERRUPTED
@@ -120,7 +124,13 @@ def _run_steps(state: State, *, yes: bool) -> int:
 
 
 def _run_step(step: Step, number: str, state: State, *, yes: bool) -> int:
-    """Show the command, run it unless the user skips it, and return its exit code."""
+    """Show the command, run it unless the user skips it, and return its exit code, 0 if skipped.
+
+    With `yes` it runs without a question.
+
+    Raises:
+        EOFError: the user leaves the guide.
+    """
     from clusterwright.cli._first_day import read_line
     from clusterwright.cli._first_day_steps import write_files
     from clusterwright.cli._show import show_heading, show_message, show_text

@@ -87,7 +87,13 @@ def _write_files(out: Path, choice: ImageChoice, cluster: str, requirements: str
 
 
 def _build_image(out: Path, name: str, *, files_only: bool) -> str:
-    """Build the image, or print the command; return the tool."""
+    """Build the image, or print the command; return the tool.
+
+    Printed with `files_only`, and if no tool is installed.
+
+    Raises:
+        WrightError: the build failed.
+    """
     from clusterwright.cli._show import show_note, show_verbatim
     from clusterwright.launch.image import build as builder
 

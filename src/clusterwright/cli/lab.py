@@ -229,7 +229,7 @@ def down(name: Annotated[str | None, LABS] = None, /, *, yes: bool = False) -> i
 
 
 def _agreed(name: str) -> bool:
-    """Return True unless the lab has runs and the user on the terminal declines."""
+    """Return True unless the lab has runs and the user on the terminal declines; without a terminal always True."""
     from clusterwright.lab.state import folder
 
     if not sys.stdin.isatty() or not any(folder(name).glob("shared/*/runs/*")):

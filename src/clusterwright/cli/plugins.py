@@ -47,7 +47,7 @@ def plugins(*, json: Annotated[bool, Parameter(negative="")] = False) -> int:
 
 
 def _problems(installed: tuple[Plugin, ...]) -> list[WrightError]:
-    """Load each kind that a plug-in extends; return the errors."""
+    """Load each kind that a plug-in extends; return the errors, also one for each plug-in of an unknown group."""
     from clusterwright.errors import WrightError
     from clusterwright.plugins import GROUPS
 

@@ -141,7 +141,10 @@ def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> 
 
 
 def _settings(cluster: Path, against: Path | None) -> tuple[SimulationSettings, SimulationSettings]:
-    """Return the current and the proposed settings, with distinct names."""
+    """Return the current and the proposed settings, with distinct names.
+
+    Without `against` the cluster file's are the proposed ones, and Slurm's defaults the current.
+    """
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.simulate.settings import of_cluster, slurm_default
 

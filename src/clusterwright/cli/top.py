@@ -140,7 +140,7 @@ def screen(options: TopOptions) -> int:
 
 
 def _why(cluster: Cluster, remote: Remote, job: str) -> str:
-    """Return the output of `wright why JOB`."""
+    """Return the output of `wright why JOB`: why it is pending, else how it ended."""
     from clusterwright.diagnose.pending.report import format_waiting
     from clusterwright.diagnose.report import format_report, uncolored
     from clusterwright.diagnose.subjects import ended_job, pending_reasons

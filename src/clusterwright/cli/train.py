@@ -295,7 +295,7 @@ def _something(arguments: tuple[str, ...], how: How) -> None:
 
 
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
-    """Run on this machine and follow the logs until the run ends."""
+    """Run on this machine and follow the logs until the run ends; with `dry_run` only print the script."""
     from clusterwright.launch.local import local
     from clusterwright.launch.typed_program import require_script
 
@@ -306,7 +306,10 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
 
 
 def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
-    """Run on the hosts of a hostfile."""
+    """Run on the hosts of a hostfile, without one on those of the allocation.
+
+    With `dry_run` it only prints the script of each host.
+    """
     from clusterwright.launch.hosts.choose import AUTO, hosts_of, resolve_for
     from clusterwright.launch.hosts.start import preview, start_on_hosts
 

@@ -110,7 +110,10 @@ def job(
 
 
 def pending_reasons(name: str, cluster: Cluster, remote: Remote | None = None) -> Waiting | None:
-    """Return why a job is pending; None if Slurm has no pending job with this id."""
+    """Return why a job is pending, or its nodes are being configured.
+
+    None if Slurm has no such job with this id, or if `name` is no job id.
+    """
     from clusterwright.diagnose.gather.queue import gather_facts
     from clusterwright.diagnose.pending import explain
     from clusterwright.provision.apply import remote_of

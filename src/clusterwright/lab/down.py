@@ -92,7 +92,10 @@ def _remove_empty(folder: Path) -> list[str]:
 
 
 def _remove_folder(lab: LabState, leftovers: list[str]) -> list[str]:
-    """Delete the folder, never through a mount; the journal stays while anything is left."""
+    """Delete the folder, never through a mount; return it if it stays.
+
+    With a mount in it nothing is deleted; with other leftovers the journal stays.
+    """
     if any(item.startswith("mount ") for item in leftovers):
         return [f"folder {lab.folder}"]
     for entry in lab.folder.iterdir():

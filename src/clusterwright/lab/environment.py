@@ -58,7 +58,10 @@ def probe_environment(folder: str) -> PythonEnvironment:
 
 
 def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | None:
-    """Return the environment in the cluster file; without one, the running one if it has torch, else None."""
+    """Return the environment in the cluster file; without one, the running one if it has torch, else None.
+
+    Logs a note if the environment has no torch.
+    """
     environment = probe_environment(named or sys.prefix)
     if not environment.torch:
         log(

@@ -18,7 +18,7 @@ from clusterwright.lab.state import LabState, Process
 
 
 def start(lab: LabState, control: str) -> LabState:
-    """Start the power switch and store its process in the journal."""
+    """Start the power switch and store its process in the journal; do nothing if it runs."""
     if boot.is_running(lab.switch):
         return lab
     folder = power_folder(lab, lab.layout.host(control))

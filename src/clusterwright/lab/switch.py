@@ -30,7 +30,10 @@ INCONSISTENT, SLOW, KILLED = "inconsistent-power-state", "power-slow", "kill-hos
 
 
 def serve(name: str, path: Path) -> None:
-    """Serve until the lab is removed; each request in a process of its own, so that a slow one delays no other."""
+    """Serve until the lab is removed; each request in a process of its own, so that a slow one delays no other.
+
+    Requests of users outside USERS are closed; beyond MOST_REQUESTS at a time they wait.
+    """
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(str(path))
@@ -79,7 +82,10 @@ def _serve_request(name: str, line: socket.socket) -> int:
 
 
 def _answer(name: str, verb: str, host: str) -> str:
-    """Run the verb on the host, subject to its faults; return its power state for `state`, else an error or ""."""
+    """Run the verb on the host, subject to its faults; return its power state for `state`, else an error or "".
+
+    With the fault of an inconsistent power state it changes nothing and returns "".
+    """
     try:
         lab = state.require(name)
         lab_host = lab.layout.host(host)

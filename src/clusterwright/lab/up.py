@@ -331,7 +331,7 @@ def inotify_limit() -> int:
 
 
 def is_inotify(handle: Path) -> bool:
-    """Return True for a /proc/PID/fd entry that is an inotify instance."""
+    """Return True if a /proc/PID/fd link is to an inotify instance; False if it cannot be read."""
     with suppress(OSError):
         return str(handle.readlink()) == "anon_inode:inotify"
     return False

@@ -57,7 +57,13 @@ def _launch_fields(arguments: list[str]) -> dict[str, Any]:
 
 
 def _of_python(arguments: list[str]) -> dict[str, Any]:
-    """Return the fields of a Python command: agents start scripts and modules; other options need their own Python."""
+    """Return the fields of a Python command: agents start scripts and modules; other options need their own Python.
+
+    The module of a launcher is a program that starts once on each host.
+
+    Raises:
+        WrightError: the command has no script.
+    """
     python_arguments = arguments[1:]
     while python_arguments and python_arguments[0] == "-u":
         python_arguments = python_arguments[1:]

@@ -104,7 +104,7 @@ def no_run(reference: str, cluster: Cluster | None, runs: str, remote: Remote | 
 
 
 def run_jobs_argv(cluster: Cluster | None, command: str, runs: str, *more: str) -> tuple[str, ...]:
-    """Return the command line that starts run_jobs.py where the runs are stored."""
+    """Return the command line that starts run_jobs.py where the runs are stored: on this machine without a cluster."""
     if cluster is None:
         return confined(sys.executable, "-I", "-c", LOADER, command, runs, *more)
     return remote_of(cluster).argv(cluster.control.name, program_command(command, runs, *more))

@@ -128,7 +128,10 @@ def append_job(run: Path, job_id: object) -> None:
 
 
 def shared_machine(users: Sequence[str]) -> tuple[Note, ...]:
-    """Return the note that these users can connect to the ranks of a local run: torch has no authentication."""
+    """Return the note that these users can connect to the ranks of a local run: torch has no authentication.
+
+    None without users.
+    """
     if not users:
         return ()
     names = ", ".join(users[:3]) + (", ..." if len(users) > 3 else "")

@@ -31,7 +31,7 @@ def peak(job: Job, cluster: Cluster) -> dict[str, Any] | None:
 
 
 def local_peak(driver: Path = DRIVER) -> dict[str, Any] | None:
-    """Return the peak of one GPU of this machine; None without GPUs, or with several models."""
+    """Return the peak of one GPU of this machine; None without GPUs, with several models, or one not in the catalog."""
     texts = [path.read_text(errors="replace") for path in sorted(driver.glob("*/information"))]
     lines = {line for text in texts for line in text.splitlines() if line.startswith("Model:")}
     if len(lines) != 1:

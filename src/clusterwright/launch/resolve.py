@@ -185,7 +185,10 @@ def _typed(overrides: Overrides) -> Iterator[tuple[str, str]]:
 
 
 def _typed_location(location: Location, typed: Mapping[str, str], source: Source | None) -> Location:
-    """Return the option that a place is about, or the place in the job file; others stay."""
+    """Return the option of the command line that a location is about, else its place in the job file.
+
+    A location of neither has only the name of its field.
+    """
     from clusterwright.config.source import dotted
 
     for path, option in typed.items():

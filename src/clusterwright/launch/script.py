@@ -129,7 +129,10 @@ def settings(job: Job, cluster: Cluster) -> str:
 
 
 def _dependency_check(job: Job, cluster: Cluster, run: str) -> str:
-    """Return bash that checks the runs in `dependencies` again: Slurm knows their jobs, not successor jobs."""
+    """Return bash that checks the runs in `dependencies` again: Slurm knows their jobs, not successor jobs.
+
+    Empty if all dependencies are job ids.
+    """
     runs = run.rstrip("/").rpartition("/")[0]
     run_paths = [f"{runs}/{name}" for name in job.dependencies if not name.isdigit()]
     if not run_paths:
@@ -179,7 +182,10 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
 
 
 def staging(job: Job, cluster: Cluster) -> str:
-    """Return lines of bash that copy `stage: local` data on every host, standby hosts too; a failure ends the job."""
+    """Return lines of bash that copy `stage: local` data on every host, standby hosts too; a failure ends the job.
+
+    Empty without such data, or if the partition has no scratch disk.
+    """
     staged = [data for data in job.data if data.stage == "local"]
     scratch = cluster.scratch_mount(partition(job, cluster))
     if not staged or scratch is None:

@@ -64,7 +64,10 @@ def _cpus(group: NodeGroup) -> int:
 
 
 def _memory_mib(group: NodeGroup) -> int | None:
-    """Return the memory that jobs may allocate; None for Slurm's default of 1 MiB, where it is not configured."""
+    """Return the memory that jobs may allocate, by `realmemory` of the group's options or else its memory.
+
+    None if it is configured as 1 MiB, Slurm's default.
+    """
     configured = number(_option(group, "realmemory"))
     if configured is None:
         return free_memory_mib(group)

@@ -133,7 +133,11 @@ def _is_hidden(folder: Path, home: Path) -> bool:
 
 
 def _listed(top: Path) -> list[str]:
-    """Return paths below the folder: tracked or not ignored by git; outside a repository all but usual private ones."""
+    """Return paths below the folder: tracked or not ignored by git; outside a repository all but usual private ones.
+
+    Raises:
+        WrightError: the folder is in a repository, and git cannot list its files.
+    """
     tracked = output((*GIT, "."), cwd=top, env={**os.environ, **WITHOUT_NETWORK})
     if tracked is not None:
         names = os.fsdecode(tracked).split("\0")

@@ -17,7 +17,10 @@ def job_variables(job: Job) -> dict[str, str]:
 
 
 def object_storage(cluster: Cluster) -> dict[str, str]:
-    """Return the variables with which boto3, the AWS tools and other S3 clients find the cluster's object storage."""
+    """Return the variables with which boto3, the AWS tools and other S3 clients find the cluster's object storage.
+
+    Empty if the cluster file has none.
+    """
     storage = cluster.object_storage
     if storage is None:
         return {}

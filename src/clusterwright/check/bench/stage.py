@@ -150,7 +150,11 @@ class JobStage:
 
 
 def order_of(parts: Mapping[str, StagedPart]) -> dict[str, Any]:
-    """Return an order; where hosts have equal arguments, the order has them once, and parts their index in `given`."""
+    """Return the order, the document with the part of each host that its worker runs.
+
+    Where hosts have equal arguments, it has them once in `given`, and each part their index; if all differ, each part
+    has its own.
+    """
     distinct: list[Any] = []
     for part in parts.values():
         if part.given not in distinct:

@@ -100,7 +100,10 @@ class _Bursts:
 
 
 def _cascade(event: KernelEvent, current_events: Iterable[KernelEvent]) -> str:
-    """Return `follows from Xid N` where an earlier Xid caused this one, else an empty text."""
+    """Return `follows from Xid N` if all messages of the event name a cause, the first one N; else an empty text.
+
+    Also if another Xid that can cause it came at most BURST_S before.
+    """
     if all(matches := [_CAUSED.search(message) for message in event.messages]) and matches[0]:
         return _("follows from Xid {xid}", xid=matches[0][1])
     row = xid(event.number)

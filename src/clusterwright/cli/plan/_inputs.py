@@ -246,7 +246,11 @@ def read_rate(text: str | None) -> int | None:
 
 
 def read_table(path: Path, out: Path | None = None) -> bytes:
-    """Read a table; refuse an output file that is the table itself."""
+    """Read a table as bytes.
+
+    Raises:
+        WrightError: the file cannot be read or is no text, or `out` is the table itself.
+    """
     from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
 
     try:

@@ -126,7 +126,10 @@ def answered(inputs: Prepared) -> Answer | None:
 
 
 def compared(inputs: Prepared) -> tuple[Choice, ...]:
-    """Return the comparison of the scenario's common GPUs and the named one."""
+    """Return the comparison of the scenario's common GPUs and the named one; empty without a scenario.
+
+    Without a workload it is the comparison for science.
+    """
     if inputs.scenario is None:
         return ()
     from clusterwright import catalog
@@ -169,7 +172,11 @@ def read_sharing(teams: Teams) -> Sharing:
 
 
 def existing_machine(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine | None:
-    """Return the machine of a cluster file or of --gpus; None if the number of GPUs is to be found."""
+    """Return the machine of a cluster file or of --gpus; None if the number of GPUs is to be found.
+
+    Raises:
+        WrightError: --gpus is below 1.
+    """
     if not machine_options.cluster and machine_options.gpus is None:
         return None
     if machine_options.gpus is not None and machine_options.gpus < 1:
@@ -206,7 +213,13 @@ def _share(option: str, text: str) -> float:
 def work(
     model: str, amount: Amount, kind: Scenario | None, user_catalog: UserCatalog | None
 ) -> tuple[Workload | None, float, int]:
-    """Return the workload, the deadline in seconds, and the tokens per served sequence."""
+    """Return the workload, the deadline in seconds, and the tokens per served sequence.
+
+    For science no workload and no deadline.
+
+    Raises:
+        WrightError: the model or the amount is invalid; it has all errors of both.
+    """
     if kind is Scenario.SCIENCE:
         return None, math.inf, CONTEXT
     findings: list[Finding] = []

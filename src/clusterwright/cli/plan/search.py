@@ -264,7 +264,7 @@ def _pareto(outcome: SearchOutcome) -> str:
 
 
 def counted(outcome: SearchOutcome, seconds: float) -> str:
-    """Return the number of layouts and what became of them."""
+    """Return the number of layouts and what became of them; indivisible meshes only if there are any."""
     count = outcome.counts
     refused = sum(count.indivisible.values())
     reasons = ", ".join(f"{reason} {number}" for reason, number in count.indivisible.items())

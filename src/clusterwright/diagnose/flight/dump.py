@@ -76,7 +76,7 @@ def _collective(entry: Mapping[str, Any]) -> Collective:
 
 
 def _location(frames: Any) -> str:
-    """Return the innermost frame outside Python's library and torch."""
+    """Return the innermost frame outside Python's library and torch as `FILE:LINE (FUNCTION)`; empty without one."""
     for frame in frames if isinstance(frames, list | tuple) else ():
         file = _brief(frame.get("filename", "")) if isinstance(frame, Mapping) else ""
         if file and "/lib/python" not in file and "<" not in file and "/torch/" not in file:
@@ -87,7 +87,10 @@ def _location(frames: Any) -> str:
 
 
 def _ranks(config: Mapping[Any, Any], check: Callable[[], None]) -> dict[str, frozenset[int]]:
-    """Return ranks by `number:description` and by description, as not all releases of PyTorch write both."""
+    """Return ranks by `number:description` and by description, as not all releases of PyTorch write both.
+
+    Groups whose ranks cannot be parsed are left out.
+    """
     ranks_by_group = {}
     for key, group_config in config.items():
         check()

@@ -78,7 +78,7 @@ class Gathered:
 
     @property
     def is_fine(self) -> bool:
-        """True while the run or job runs, or if it ended without a failure."""
+        """True while the run or job runs, or if it ended without a failure; canceled is no failure."""
         if self.run_state:
             return self.run_state in (FINISHED, CANCELED, RUNNING, STARTING)
         return is_allocated(self.state) or self.state in ("COMPLETED", "CANCELLED")

@@ -62,7 +62,11 @@ def _rank_state(host: str, rank: str, samples: Sequence[Mapping[str, str]]) -> R
 
 
 def compared(rank_states: Sequence[RankState]) -> list[str]:
-    """Return lines about ranks that are stuck outside any collective while all others wait in one."""
+    """Return lines about ranks that are stuck outside any collective while all others wait in one.
+
+    Empty if a rank outside makes progress, or if they are more than twice as many as those that wait; at most
+    _MAX_RANKS lines.
+    """
     waiting = [rank_state for rank_state in rank_states if rank_state.collective]
     lagging = [rank_state for rank_state in rank_states if not rank_state.collective]
     if not waiting or not lagging or len(lagging) >= len(waiting) + len(lagging) // 2 + 1:

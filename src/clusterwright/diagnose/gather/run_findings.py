@@ -69,7 +69,10 @@ def _canceled(gathered: Gathered) -> Diagnosis:
 
 
 def _with_host(diagnosis: Diagnosis, unreachable: tuple[str, ...]) -> Diagnosis:
-    """Return a `node-lost` diagnosis with the job's one unreachable host, if its lines name no host."""
+    """Return a `node-lost` diagnosis with the job's one unreachable host, if its lines name no host.
+
+    Any other diagnosis, and with no or several unreachable hosts, is returned unchanged.
+    """
     if diagnosis.kind != "node-lost" or diagnosis.subject.get("host") or len(unreachable) != 1:
         return diagnosis
     return replace(diagnosis, subject={"host": unreachable[0], **diagnosis.subject}, exclude=unreachable[0])

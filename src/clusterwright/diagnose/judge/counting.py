@@ -89,7 +89,10 @@ def of_hosts(sightings: Sequence[Sighting]) -> Count | None:
 
 
 def of_collectives(sightings: Sequence[Sighting]) -> Count | None:
-    """Return ALTERNATIVE if ranks of a process group wait in different collectives, the minority first."""
+    """Return ALTERNATIVE if ranks of a process group wait in different collectives, the minority first, else None.
+
+    Waits without the group's name count only if they are of exactly two kinds.
+    """
     for waits in _waits(sightings).values():
         kinds = Counter(_collective(sighting) for sighting in waits)
         if len(kinds) < _FEW or (len(kinds) > _FEW and not waits[0].names.get("group")):

@@ -59,7 +59,10 @@ def _earlier(case: Case, than: Case) -> bool:
 
 
 def _is_more_specific(case: Case, than: Case) -> bool:
-    """Return whether the case is more specific than the other and matches all its lines."""
+    """Return whether the case is more specific than the other, by more than 3, and matches all its lines.
+
+    For a benign case any difference is enough; a doubted case that is not benign is never more specific.
+    """
     if case.doubted or case.role == "benign" or case.particular <= than.particular + 3:
         return case.role == "benign" and _same_lines(case, than) and case.particular > than.particular
     return _same_lines(case, than)
@@ -131,7 +134,10 @@ def _too_late(cause: Case, effect: Case) -> bool:
 
 
 def _elsewhere(cause: Case, effect: Case) -> bool:
-    """Return whether the effect is a failure of hosts to which the cause does not belong."""
+    """Return whether the effect is a failure of hosts to which the cause does not belong.
+
+    False if the mode of the effect excludes no host, or the hosts of one of them are not known.
+    """
     if effect.mode.exclude != "host":
         return False
     hosts, effect_hosts = _hosts(cause), _hosts(effect)

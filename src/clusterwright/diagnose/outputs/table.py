@@ -91,7 +91,10 @@ def _table(rows: Sequence[Row]) -> list[tuple[Row, Cells]]:
 
 
 def _by_place(text: str, columns: Columns) -> Cells | None:
-    """Return the values of a row by column: as many as columns in their order, else each where it overlaps a name."""
+    """Return the values of a line by column: as many as columns in their order, else each where it overlaps a name.
+
+    None for a line without values, or with more than the table has columns.
+    """
     names = columns.names
     values = _with_sentence([(match.span(), match[0]) for match in _VALUE.finditer(text)], names, text)
     if len(values) == len(names):

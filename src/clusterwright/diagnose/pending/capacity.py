@@ -49,7 +49,10 @@ def need(job: Record) -> Need:
 
 
 def _gpus(job: Record, nodes: int) -> tuple[str, int]:
-    """Return type and number of the GPUs that the job requests per node."""
+    """Return type and number of the GPUs that the job requests per node; an empty type if the job names none.
+
+    A request for the job or its tasks is divided by the nodes and rounded up.
+    """
     match = _GPUS.search(job["TresPerNode"])
     if match:
         return match[1] or "", int(match[2] or 1)

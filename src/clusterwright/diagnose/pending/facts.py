@@ -168,7 +168,10 @@ class Facts:
 
 
 def summary(job: Job) -> str:
-    """Return a job as text: `job 12 of bob on gpu-node[1-2] until 2026-11-23 00:06`."""
+    """Return a job as text: `job 12 of bob on gpu-node[1-2] until 2026-11-23 00:06`.
+
+    Without hosts or end if they are unknown.
+    """
     time = clock(job.end) if stamp(job.end) is not None else ""
     if job.hosts and time:
         return _(

@@ -17,7 +17,7 @@ _UNSEEN = re.compile(
 
 
 def clean(raw: bytes) -> str:
-    """Decode a line and remove what is not printable."""
+    """Decode a line and remove color codes, overstruck and other characters that are not printable."""
     text = raw.decode("utf-8", "replace")
     if text.isprintable():
         return text

@@ -69,7 +69,10 @@ def find_sources(arguments: Sequence[str]) -> list[LogSource]:
 
 
 def _is_empty(path: Path) -> bool:
-    """Return True for a regular file without a byte; files of /proc have the size 0 and lines."""
+    """Return True for a regular file without a byte; files of /proc have the size 0 and lines.
+
+    False if it cannot be read.
+    """
     try:
         return path.is_file() and not path.stat().st_size and not path.read_bytes()[:1]
     except OSError:
@@ -130,7 +133,7 @@ def _source(path: Path, number: int) -> LogSource:
 
 
 def _owner(text: str) -> tuple[str, str]:
-    """Return host and rank that a path names."""
+    """Return host and rank that a path names, each empty if it names none; for our own logs the host only."""
     if match := _OURS.search(text):
         return match["host"], ""
     rank = _OF_TORCHRUN.search(text) or _RANK.search(text)

@@ -48,7 +48,7 @@ class Line:
 
     @cached_property
     def moment(self) -> Moment | None:
-        """The timestamp of the line, or the last one before it."""
+        """The timestamp of the line, or the last one before it; None if the lines just before have none either."""
         if stamp := moment(self.text, self._year):
             return stamp
         lines = self._data[max(0, self.begin - BACK) : self.begin].splitlines()

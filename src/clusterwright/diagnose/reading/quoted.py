@@ -53,7 +53,11 @@ _LISTED = re.compile(r"(?:^\s*-\s+|[\[,(]\s*)[rbfu]?[\"']$")
 
 
 def is_quoted(line: str, text: str, previous_line: str = "") -> bool:
-    """Return whether `line` only quotes `text`; `previous_line` is the line above."""
+    """Return whether `line` only quotes `text`; `previous_line` is the line above.
+
+    So do our own lines, numbered lines, source lines of a traceback, text in quotes, and the names of programs and
+    groups in the kernel's lines on faults and the OOM killer.
+    """
     if OURS in line or _LINES.search(line) or _is_numbered(line):
         return True
     if previous_line.lstrip().startswith('File "') and line.startswith("    "):

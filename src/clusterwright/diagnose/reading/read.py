@@ -301,7 +301,10 @@ class _LogReader:
             self._sample.add(data[: block.end], block.line)
 
     def _is_below_limit(self, text: str) -> bool:
-        """Return whether a text was found in fewer lines than the limit, after which it is no longer searched for."""
+        """Count a line with the text; return whether it is below the limit, after which the text is not searched for.
+
+        Prefixes of nested logs have no limit.
+        """
         self._counts[text] += 1
         if self._counts[text] <= RANKS * MAX_SIGHTINGS or text in NESTED_LOG_PREFIXES:
             return True

@@ -118,7 +118,7 @@ def reading(source: LogSource) -> Iterator[BinaryIO]:
 
 
 def is_binary(head: bytes) -> bool:
-    """Return whether the first bytes are not those of a text."""
+    """Return whether the first bytes are those of a binary format, or more than a twentieth are control characters."""
     if head.startswith(_MAGIC):
         return True
     controls = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in head)

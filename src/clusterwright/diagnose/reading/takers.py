@@ -32,7 +32,10 @@ class Takers:
         self._compiled: dict[str, list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]] = {}
 
     def matches(self, text: str, line: Line) -> list[Match]:
-        """Return the matches of the line with the signatures that have the text."""
+        """Return the matches of the line with the signatures that have the text.
+
+        In a line of level INFO or DEBUG only signatures that expect such lines match.
+        """
         if text not in self._compiled:
             self._compiled[text] = self._make(text)
         matches = []
@@ -88,7 +91,10 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
 
 
 def about(text: str, has: str) -> str:
-    """Return the part of a long line around the text, to bound the time of regular expressions."""
+    """Return the part of a long line around the text `has`, to bound the time of regular expressions.
+
+    A line of at most CHARS_BEFORE + CHARS_AFTER is returned whole.
+    """
     if len(text) <= CHARS_BEFORE + CHARS_AFTER:
         return text
     start = max(0, text.find(has))

@@ -69,7 +69,10 @@ class Service:
             )
 
     def wait_until(self, true: Callable[[], bool], limit_s: float) -> None:
-        """Wait until the condition is true or the timeout is over; an error counts as false, as in a broken cluster."""
+        """Return once the condition is true or the time is over, whichever is first, without stating which.
+
+        An error counts as false, as in a broken cluster.
+        """
         end = self.clock.monotonic() + limit_s
         while self.clock.monotonic() < end:
             try:

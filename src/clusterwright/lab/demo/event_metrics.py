@@ -103,7 +103,10 @@ def ranks_on(events: Events) -> dict[str, int]:
 
 
 def place_in_epoch(steps: Mapping[int, TrainingStep], step: int) -> tuple[int, float] | None:
-    """Return the epoch of the step, and the step's position in it, from 0 to 1; None if the length is unknown."""
+    """Return the epoch of the step, and the step's position in it, up to 1.
+
+    None for a step without a record, and until a second epoch has begun, as the length of one is unknown before.
+    """
     if step not in steps:
         return None
     sizes = Counter(entry.epoch for entry in steps.values())

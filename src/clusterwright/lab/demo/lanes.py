@@ -178,7 +178,7 @@ def _generations(events: Sequence[DemoEvent]) -> list[_Round]:
 
 
 def _attempts(events: Sequence[DemoEvent]) -> list[_Round]:
-    """Return the attempts of ranks without a supervisor, by each rank's n-th start."""
+    """Return the attempts of ranks without a supervisor, by each rank's n-th start; none if no rank started."""
     starts: dict[int, list[float]] = {}
     for event in events:
         if event.kind == "process_start" and event.rank is not None:

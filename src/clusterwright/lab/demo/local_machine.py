@@ -25,7 +25,7 @@ def machine() -> dict[str, str]:
 
 
 def software() -> dict[str, str]:
-    """Return the versions of Clusterwright, Python and torch."""
+    """Return the versions of Clusterwright, Python and torch, `none` if torch is not installed."""
     try:
         torch = version("torch")
     except PackageNotFoundError:

@@ -141,7 +141,10 @@ def _fault_time(facts: DemoFacts) -> float:
 def _restore_host(
     fault: lanes.InjectedFault, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
 ) -> lanes.InjectedFault:
-    """Power the host up and wait until Slurm has it in service; the times are in the returned fault."""
+    """Power the host up and wait until Slurm has it in service; the times are in the returned fault.
+
+    After JOIN_LIMIT_S without that, the fault has no time of joining.
+    """
     undone = clock.now()
     talk.log(_("{fault} is powered up and boots", fault=fault.host))
     lab.undo(cluster.name, fault.host)

@@ -72,7 +72,7 @@ def demo(
 
 @contextmanager
 def _record_errors(facts: DemoFacts, talk: Talk) -> Iterator[None]:
-    """Log any error and store it for the report, which is written in any case."""
+    """Log any error and store it for the report, which is written in any case; no error leaves the block."""
     try:
         yield
     except WrightError as error:

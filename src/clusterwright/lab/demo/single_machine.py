@@ -118,7 +118,7 @@ def _process(follower: RunFollower, rank: int) -> int:
 
 
 def _end(run: RunFolder, clock: Clock) -> list[str]:
-    """Cancel the run if it is alive, kill what remains, and return what is left after that."""
+    """Cancel the run if it is alive, kill what remains after GOODBYE_S, and return what is left after that."""
     if not _alive(run):
         return []
     Path(run.folder, "cancelled").touch()

@@ -56,7 +56,7 @@ class SimulatedRdma:
 
 
 def rdma(cluster: Cluster, host: Host) -> SimulatedRdma | None:
-    """Return the simulated ports of such a host; None if the compute network is plain Ethernet."""
+    """Return the simulated ports of such a host; None without a compute network, or if it is plain Ethernet."""
     compute, address = cluster.networks.compute, host.addresses.get("compute")
     if compute is None or address is None or compute.kind == "ethernet":
         return None

@@ -213,7 +213,10 @@ def _needs_mpi(job: Job) -> bool:
 
 
 def _nccl_pin(cluster: Cluster, release: Release | None) -> str:
-    """Return the package of the cluster's NCCL if it is newer than that of PyTorch, which may need its own."""
+    """Return the package of the cluster's NCCL if it is newer than that of PyTorch, which may need its own.
+
+    "" if it is not, if the cluster sets none, or if the release of PyTorch is unknown.
+    """
     nccl = cluster.software.nccl
     if release is None or not nccl or _is_prefix(nccl, release.nccl) or version(nccl) < version(release.nccl):
         return ""

@@ -22,7 +22,7 @@ class Requirement:
 
 
 def parse_requirements(text: str) -> tuple[Requirement, ...]:
-    """Return the packages; options, comments and lines of hashes are none."""
+    """Return the packages of a requirements file; options, comments and lines of hashes are left out."""
     requirements = []
     for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.match(line.strip())

@@ -89,7 +89,10 @@ def _pins(job: Job, cluster: Cluster) -> bool:
 
 
 def _security_context(job: Job, cluster: Cluster) -> Object:
-    """Return the securityContext: the job's user, who owns files in shared folders, else the image's user."""
+    """Return the securityContext: the job's user, who owns files in shared folders, with its teams as groups.
+
+    Empty, so that the image's user runs it, if the cluster file has no such user or no uid.
+    """
     user, groups = cluster.users.get(job.user or ""), cluster.unix_groups()
     if user is None or user.uid is None:
         return {}

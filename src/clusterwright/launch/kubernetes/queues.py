@@ -12,7 +12,10 @@ from clusterwright.launch.kubernetes.shares import capacity, devices
 
 
 def parts(cluster: Cluster, teams: tuple[str, ...]) -> dict[str, float]:
-    """Return each team's fraction of the cluster; that of a parent team is divided among its child teams."""
+    """Return each team's fraction of the cluster; that of a parent team is divided among its child teams.
+
+    Equal fractions if the cluster file has no teams.
+    """
     if not cluster.teams:
         return dict.fromkeys(teams, 1.0 / len(teams))
     return {team: _part(cluster, team) for team in teams}

@@ -17,7 +17,7 @@ _DEVICES = {"AMD": "amd.com/gpu", "Intel": "gpu.intel.com/i915"}
 
 
 def device(model: str) -> str:
-    """Return the resource name of a GPU model in its vendor's device plugin; NVIDIA's for unknown models."""
+    """Return the resource name of a GPU model in its vendor's device plugin; NVIDIA's for unknown ones."""
     try:
         return _DEVICES.get(gpu(model).vendor, "nvidia.com/gpu")
     except WrightError:

@@ -23,7 +23,10 @@ _SBATCH = re.compile(r"^#SBATCH\s", re.MULTILINE)
 
 
 def doubts(job: Job, script: Script | None) -> list[Note]:
-    """Return warnings about the job's script; the script itself is never changed."""
+    """Return warnings about the job's script; the script itself is never changed.
+
+    None without a script; at most MAX_NOTES of each kind, and only the error if its syntax is invalid.
+    """
     if script is None:
         return []
     if script.syntax_error:

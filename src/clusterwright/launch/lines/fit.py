@@ -69,7 +69,10 @@ def _fitted(job: Job, script: Script | None, notes: list[Note]) -> Job:
 
 
 def _supervised(job: Job, notes: list[Note], *, is_local: bool) -> Job:
-    """Return the job with the script as its command where the launcher supervises ranks, as on this machine."""
+    """Return the job with the script as its command where the launcher supervises ranks, as on this machine.
+
+    Unchanged with another launcher, or if the program is no launch line; else a note is added to `notes`.
+    """
     if not (is_local or registry.launcher(launcher(job)).is_supervised):
         return job
     unwrapped = _unwrap(job)
@@ -90,7 +93,10 @@ def _supervised(job: Job, notes: list[Note], *, is_local: bool) -> Job:
 
 
 def _as_tasks(job: Job, script: Script | None, notes: list[Note]) -> Job:
-    """Return the job with launcher `srun` if its script reads Slurm's numbers of the task instead of its rank."""
+    """Return the job with launcher `srun` if its script reads Slurm's numbers of the task instead of its rank.
+
+    Unchanged without a script, if the job file sets a launcher, or if the script reads the rank too; else with a note.
+    """
     if script is None or "launcher" in job.model_fields_set:
         return job
     read = strings(script)

@@ -17,7 +17,10 @@ DASH, UNDERSCORE = "--local-rank", "--local_rank"
 
 
 def choose(program: Sequence[str], script: Script | None) -> tuple[tuple[str, ...], str]:
-    """Return the program and what was chosen, in one sentence; empty for any other launcher."""
+    """Return the program and what was chosen, in one sentence.
+
+    Unchanged and empty unless it starts `torch.distributed.launch` without --use-env and --no-python.
+    """
     for line in command_lines(program):
         for launch, tokens, _outer in commands(line):
             names = {option.name for option in launch.options}

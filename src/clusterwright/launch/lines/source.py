@@ -88,7 +88,10 @@ def strings(script: Script) -> frozenset[str]:
 
 
 def _trees(script: Script) -> Iterator[ast.Module]:
-    """Yield the script's module and those that it imports from its own folder, each once."""
+    """Yield the script's module and those that it imports from its own folder, each once, up to about MAX_FILES.
+
+    Files that cannot be parsed are left out.
+    """
     pending, files = [script.path], {script.path}
     while pending and len(files) <= MAX_FILES:
         path = pending.pop()
@@ -121,7 +124,7 @@ def _module_path(module: str) -> str:
 
 
 def _folder(job: Job, base_folder: Path) -> Path | None:
-    """Return the folder in which the program starts, on this machine."""
+    """Return the folder in which the program starts, on this machine; None without `workdir` and `code`."""
     if job.environment.workdir:
         return Path(job.environment.workdir)
     return base_folder / job.code.folder if job.code else None

@@ -75,7 +75,10 @@ class UndefinedName:
 
 
 def undefined_names(script: Script) -> tuple[UndefinedName, ...]:
-    """Return the undefined names by line; none where names can come from elsewhere: `import *`, `globals()`."""
+    """Return the undefined names by line; none where names can come from elsewhere: `import *`, `globals()`.
+
+    Private names with two underscores, and names whose use is guarded, are left out.
+    """
     if script.tree is None or _is_dynamic(script.tree):
         return ()
     table = symtable.symtable(script.text, script.name, "exec")

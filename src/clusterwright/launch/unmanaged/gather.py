@@ -70,7 +70,7 @@ def cache_file(access: Unmanaged) -> Path:
 
 
 def _cached(file: Path) -> Learned | None:
-    """Return the cached facts; None without a file, or if another version wrote it."""
+    """Return the cached facts; None if they cannot be read, or if another version wrote them."""
     try:
         document = parse_document(read_text(file, _CACHE_BYTES))
         if document.pop("schema") != _SCHEMA:

@@ -204,7 +204,10 @@ def parse(arguments: Sequence[str]) -> Optional[LaunchCommand]:
 
 
 def _launcher(arguments: Sequence[str]) -> Optional[Tuple[str, LaunchOptions, int]]:
-    """Return name and options of the launcher that the arguments begin with, and where its options begin."""
+    """Return name and options of the launcher that the arguments begin with, and where its options begin.
+
+    None without one; of Python's options, only -u, -O and -B may stand before `-m`.
+    """
     name = os.path.basename(arguments[0]) if arguments else ""
     if name == "accelerate":
         return (name, ACCELERATE, 2) if list(arguments[1:2]) == ["launch"] else None

@@ -47,7 +47,7 @@ def variables(command: Sequence[str], folder: str, workdir: str) -> Dict[str, st
 
 
 def _texts(command: Sequence[str], workdir: str) -> Sequence[str]:
-    """Return the command line, and the text of each script in it."""
+    """Return the command line, and the text of each readable file of at most _MAX_BYTES that it names."""
     texts = [" ".join(command)]
     for argument in command:
         path = os.path.join(workdir, argument)

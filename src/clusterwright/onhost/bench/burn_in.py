@@ -43,7 +43,10 @@ class BurnInLoad:
         self.amounts, self.wrong, self.reason, self.broken = [], [], "", ""  # type: List[float], List[str], str, str
 
     def run(self, began: float, options: Json) -> None:
-        """Repeat the steps for `options["seconds"]` from `began` on; record a wrong result and continue."""
+        """Repeat the steps for `options["seconds"]` from `began` on; record a wrong result and continue.
+
+        Another error of a step is stored in `broken` and ends the load.
+        """
         while time.monotonic() < began + options["seconds"] and not self.broken:
             try:
                 for amount in self.steps():
@@ -203,7 +206,10 @@ def job_folder(folder: str) -> str:
 
 
 def sample(heat: Dict[str, List[float]]) -> None:
-    """Append the present CPU temperatures, and each GPU's readings of nvidia-smi, to `heat` by name."""
+    """Append the present CPU temperatures, and each GPU's readings of nvidia-smi, to `heat` by name.
+
+    Readings that fail or are no numbers are left out.
+    """
     for path in glob.glob("/sys/class/hwmon/hwmon*/temp*_input"):
         try:
             with open(path) as file:

@@ -24,7 +24,10 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Start the ranks, wait until rank 0 has written enough steps, and stop them."""
+    """Start the ranks, wait until rank 0 has written enough steps, stop them, and print the report as JSON.
+
+    Return 1, with the reason on stderr, if no step after the skipped ones was written.
+    """
     options = json.load(sys.stdin)
     folder = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0])))
     run = os.path.join(folder, "trials", options["name"])

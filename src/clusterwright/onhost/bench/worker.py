@@ -22,7 +22,10 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Run orders until there is a stop order (0) or no order for IDLE_S (1)."""
+    """Run this host's part of each order in the folder until there is a stop order (0) or no order for IDLE_S (1).
+
+    An order is a file that the control program writes; each is run once.
+    """
     folder, me = sys.argv[1], os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     completed_orders = set()  # type: set[str]
     last_order = time.monotonic()

@@ -19,7 +19,11 @@ Spec = Dict[str, Any]
 
 
 def main() -> int:
-    """Build the requested version of the environment unless it exists, and point the link `path` to it."""
+    """Build the requested version of the environment unless it exists, and point the link `path` to it.
+
+    Refused if the requirements cannot be read, another user owns the folders, or a command fails; the link stays as it
+    was.
+    """
     with open(sys.argv[1]) as file:
         spec = json.load(file)  # type: Spec
     os.umask(0o002)
@@ -93,7 +97,10 @@ def digest(spec: Spec) -> str:
 
 
 def commands(spec: Spec, folder: str) -> List[List[str]]:
-    """Return the commands that create the environment and install its packages."""
+    """Return the commands that create the environment and install its packages, if it has any.
+
+    With `wheels`, pip installs from that folder only.
+    """
     packages = list(spec["packages"])
     if spec["kind"] == "conda":
         listed = ["--file", spec["requirements"]] if spec["requirements"] else []

@@ -95,7 +95,11 @@ class Jupyter:
             ) from error
 
     def _wait_until_ready(self) -> bool:
-        """Return True when the server accepts the token, False if its port was taken."""
+        """Return True when the server accepts the token, False if its port was taken.
+
+        Raises:
+            Trouble: the server ended for another reason, or does not respond in START_LIMIT_S.
+        """
         end = time.monotonic() + START_LIMIT_S
         while time.monotonic() < end:
             if self.process.poll() is not None:

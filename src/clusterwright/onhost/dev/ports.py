@@ -10,7 +10,11 @@ TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def free(preferred_port: int = 0) -> int:
-    """Return the preferred port of 127.0.0.1 if it is free, else any free one; 0 means no preference."""
+    """Return the preferred port of 127.0.0.1 if it is free, else any free one; 0 means no preference.
+
+    Raises:
+        OSError: no port is free.
+    """
     for port in (preferred_port, 0):
         with socket.socket() as sock:
             try:

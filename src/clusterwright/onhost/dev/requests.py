@@ -69,7 +69,10 @@ def begin(request: Dict[str, Any]) -> int:
 
 
 def let_in(session: str, key: str) -> None:
-    """Add the key of another machine of the same user to a running session."""
+    """Add the key of another machine of the same user to a running session, unless it is there.
+
+    Does nothing if the file of keys cannot be read or written.
+    """
     try:
         with open(os.path.join(session, "authorized_keys"), "r+", encoding="utf-8") as file:
             if key not in file.read():
@@ -236,7 +239,7 @@ class WaitingRequest:
         return 1
 
     def end(self) -> str:
-        """Return the last three lines of the job's output as one line."""
+        """Return the last three lines of the job's output as one line; `no output` if the file cannot be read."""
         try:
             with open(os.path.join(self.session, "job.out"), encoding="utf-8") as file:
                 return " | ".join(file.read().strip().splitlines()[-3:])

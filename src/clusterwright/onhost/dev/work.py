@@ -59,7 +59,10 @@ def computed(previous: Dict[int, float], now: Dict[int, float]) -> float:
 
 
 def typed(pids: Set[int], proc: str = "/proc") -> float:
-    """Return when a terminal of these processes was last read or written, as w(1) does; 0 without one."""
+    """Return when a terminal of these processes was last read or written, as w(1) does; 0 without one.
+
+    Only terminals on stdin count; processes that have ended are left out.
+    """
     terminals = set()
     for pid in pids:
         try:

@@ -58,7 +58,10 @@ def _ranks(job: str) -> List[Dict[str, Any]]:
 
 
 def _processes(job: str) -> Iterator[Dict[str, Any]]:
-    """Yield the processes whose environment names the job, except those in the cgroup of another one."""
+    """Yield the processes whose environment names the job, except those in the cgroup of another one.
+
+    Only those whose stacks can be read: they write them on a signal, or have a rank and py-spy is installed.
+    """
     for environ in glob.glob("/proc/[0-9]*/environ"):
         pid = int(environ.split("/")[2])
         try:
@@ -89,7 +92,7 @@ def _user_of(job: str) -> Optional[int]:
 
 
 def _written(pid: int) -> str:
-    """Return the file into which the process writes its stacks, or ""."""
+    """Return the file into which the process writes its stacks, an open `*.stacks`; "" without one."""
     for link in glob.glob(f"/proc/{pid}/fd/*"):
         try:
             path = os.readlink(link)

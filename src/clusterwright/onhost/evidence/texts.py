@@ -51,7 +51,10 @@ _OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err
 
 
 def main() -> int:
-    """Print the job's texts, and its run's events and dumps if it has a run, as one JSON document."""
+    """Print the job's texts, and its run's events and dumps if it has a run, as one JSON document.
+
+    An error of reading goes to stderr; the document then has what was read before.
+    """
     runs, job, uid, seconds, *named = sys.argv[1:]
     end = time.monotonic() + float(seconds)
     run = find(runs, job)
@@ -132,7 +135,10 @@ def files_of(run: str) -> Iterator[str]:
 
 
 def dumps(run: str) -> List[Dict[str, str]]:
-    """Return the NCCL flight recorder's dumps of the last generation in base64, within the size limit."""
+    """Return the NCCL flight recorder's dumps of the last generation in base64.
+
+    Each has its share of DUMP_BYTES; those that cannot be read in it are left out.
+    """
     logs = os.path.join(run, "logs")
     files = (path for number in _numbers(logs)[-1:] for path in walk_folder(os.path.join(logs, str(number))))
     paths = [path for path in files if fnmatch(os.path.basename(path), "nccl-[0-9]*")]

@@ -80,7 +80,10 @@ def processes(group: ControlGroup) -> List[int]:
 
 
 def owner(group: ControlGroup, pids: List[int], proc: str) -> Optional[int]:
-    """Return the job's uid: of its folder in v1, else of its processes; root's are Slurm's if there are others."""
+    """Return the job's uid: of its folder in v1, else the highest of its processes, as root's are Slurm's.
+
+    None if there is no process.
+    """
     path = next(iter(group.folders.values()))
     uid_text = os.path.basename(os.path.dirname(path)).partition("uid_")[2]
     if uid_text.isdigit():
@@ -95,7 +98,7 @@ def owner(group: ControlGroup, pids: List[int], proc: str) -> Optional[int]:
 
 
 def cpu_seconds(group: ControlGroup) -> Optional[float]:
-    """Return the CPU time of the job so far, from its cgroup."""
+    """Return the CPU time of the job so far, from its cgroup; None if the kernel reports none."""
     folder = group.folder("cpuacct")
     if not folder:
         return None
@@ -107,7 +110,7 @@ def cpu_seconds(group: ControlGroup) -> Optional[float]:
 
 
 def cpus(group: ControlGroup) -> Optional[int]:
-    """Return the number of CPUs that the job's cpuset allows."""
+    """Return the number of CPUs that the job's cpuset allows; None if the kernel reports none."""
     folder = group.folder("cpuset")
     for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus") if folder else ():
         text = text_of(os.path.join(folder, name)).strip()
@@ -118,7 +121,10 @@ def cpus(group: ControlGroup) -> Optional[int]:
 
 
 def memory_bytes(group: ControlGroup) -> Optional[int]:
-    """Return the memory in use without inactive file pages, which the kernel can reclaim."""
+    """Return the memory in use without inactive file pages, which the kernel can reclaim.
+
+    None if the kernel reports no usage of the group.
+    """
     folder = group.folder("memory")
     name, old = (
         ("memory.usage_in_bytes", "total_inactive_file")
@@ -140,7 +146,10 @@ def memory_limit_bytes(group: ControlGroup) -> Optional[int]:
 
 
 def oom_kills(group: ControlGroup) -> Dict[str, int]:
-    """Return OOM kills by folder: v1 counts in the cgroup of the kill only, v2 in its parents as well."""
+    """Return OOM kills by folder: v1 counts in the cgroup of the kill only, v2 in its parents as well.
+
+    Empty without a memory cgroup; in v2 only the job's top folder is in the result.
+    """
     top = group.folder("memory")
     if not top:
         return {}
@@ -153,7 +162,7 @@ def oom_kills(group: ControlGroup) -> Dict[str, int]:
 
 
 def _row(path: str, name: str) -> Optional[int]:
-    """Return the number after its name in a file of `name number` lines."""
+    """Return the number after its name in a file of `name number` lines; None without it."""
     for line in text_of(path).splitlines():
         key, _, value = line.partition(" ")
         if key == name and value.strip().isdigit():

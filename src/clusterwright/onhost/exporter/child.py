@@ -46,7 +46,10 @@ class Child:
             return False
 
     def kill(self) -> None:
-        """Kill the process and its children; one blocked in the kernel ends when the kernel releases it."""
+        """Kill the process and its children; one blocked in the kernel ends when the kernel releases it.
+
+        Does nothing once `ended` has returned True.
+        """
         for end in () if self.is_reaped else (os.killpg, os.kill):
             try:
                 end(self.pid, signal.SIGKILL)
@@ -89,7 +92,7 @@ def _serve_requests(module: ModuleType, settings: ExporterSettings, orders: int,
 
 
 def _isolate_process() -> None:
-    """Start a process group, reset signal handlers, and raise the OOM score."""
+    """Start a process group, reset signal handlers, and raise the OOM score if the kernel permits it."""
     os.setpgid(0, 0)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
@@ -101,7 +104,10 @@ def _isolate_process() -> None:
 
 
 def answer(module: ModuleType, settings: ExporterSettings, state: Dict[Any, Any]) -> Any:
-    """Collect once; return a header line with the text, and whether the collection succeeded."""
+    """Collect once; return a header line with the text, and whether the collection succeeded.
+
+    An error of the collector is in the header, and the text is then empty.
+    """
     began, text, reason = time.monotonic(), "", ""
     try:
         text = rendered(module.collect(settings, state))

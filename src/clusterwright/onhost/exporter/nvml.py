@@ -41,7 +41,11 @@ class Nvml:
         self._check("nvmlInit_v2")
 
     def query(self, function: str, *arguments: object) -> bool:
-        """Call the function; return True if it filled its arguments, False if it is not supported."""
+        """Call the function; return True if it filled its arguments, False if it is not supported.
+
+        Raises:
+            NvmlError: any other code of the driver.
+        """
         try:
             code = getattr(self._library, function)(*arguments)
         except AttributeError:  # an older driver
@@ -122,7 +126,7 @@ class NvmlGpu:
         return rates[0] if self._nvml.query("nvmlDeviceGetUtilizationRates", self._handle, rates) else None
 
     def memory(self) -> List[Optional[int]]:
-        """Return the GPU's memory in use and in total, in bytes."""
+        """Return the GPU's memory in use and in total, in bytes; None for both if the driver does not support it."""
         info = _Memory(version=ctypes.sizeof(_Memory) | 2 << 24)
         if self._nvml.query("nvmlDeviceGetMemoryInfo_v2", self._handle, byref(info)):
             return [info.used, info.total]

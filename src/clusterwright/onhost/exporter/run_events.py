@@ -114,7 +114,10 @@ class RunEvents:
         return True
 
     def _store(self, event: Event) -> None:
-        """Store an event that goodput accounting needs, and drop older ones."""
+        """Store an event that goodput accounting needs; ignore others.
+
+        Of steps it retains the first HEAD and the last LAST of each generation, and the newest GENERATIONS generations.
+        """
         if event["event"] != "step" and event["event"] not in KINDS:
             return
         self.size_bytes += memory_bytes(event)
@@ -161,7 +164,10 @@ def memory_bytes(value: Any) -> int:
 
 
 def parsed(line: bytes) -> Optional[Event]:
-    """Parse a line into an event; None for an incomplete line or one with invalid fields."""
+    """Parse a line into an event; None for a line longer than LONGEST, incomplete or with invalid fields.
+
+    An event without `generation` gets 0.
+    """
     if len(line) > LONGEST:
         return None
     event = parse_object(line)

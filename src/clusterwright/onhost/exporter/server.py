@@ -170,7 +170,10 @@ class Server:
 
 
 def _head(talks: socket.socket, waiting: bytes) -> Tuple[bytes, bytes]:
-    """Return the header of the next request and the bytes after it; b"" at the end of the connection."""
+    """Return the header of the next request and the bytes after it.
+
+    Both are b"" at the end of the connection, and for a header larger than MOST_HEAD.
+    """
     while b"\r\n\r\n" not in waiting:
         data = talks.recv(4096)
         if not data or len(waiting) > MOST_HEAD:

@@ -50,7 +50,11 @@ def read(path: str) -> ExporterSettings:
 
 
 def from_mapping(document: Mapping[str, object], path: str = "") -> ExporterSettings:
-    """Return settings from a mapping; unknown keys, of a newer release, are ignored."""
+    """Return settings from a mapping; unknown keys, of a newer release, are ignored, and None is the default.
+
+    Raises:
+        ValueError: a value has another type than its default.
+    """
     settings = ExporterSettings()
     for field in fields(ExporterSettings):
         value = document.get(field.name)

@@ -11,7 +11,7 @@ from clusterwright.onhost.lib.files import write_atomic
 
 
 def read(folder: str, name: str) -> Dict[str, Any]:
-    """Return the stored object; {} if it cannot be read."""
+    """Return the stored object; {} if it cannot be read or is no object."""
     try:
         with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
             document = json.load(file)
@@ -42,7 +42,7 @@ def text_of(path: str, most: int = 1 << 20) -> str:
 
 
 def number_of(path: str) -> Any:
-    """Return the integer that a file contains, None if it cannot be read."""
+    """Return the integer that a file contains; None if it cannot be read or contains another text."""
     try:
         return int(text_of(path, 64).strip())
     except ValueError:

@@ -7,7 +7,11 @@ from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """Add to `accelerate launch` the options it lacks: numbers of machines and processes, rendezvous address."""
+    """Add to `accelerate launch` the options it lacks: numbers of machines and processes, rendezvous address.
+
+    Unchanged for another command, or if the launcher does not start the ranks; with --config_file only the rendezvous
+    is added.
+    """
     start = next((index + 1 for index, argument in enumerate(argv) if argument == "launch"), 0)
     if not context.starts_ranks or not start:
         return tuple(argv)

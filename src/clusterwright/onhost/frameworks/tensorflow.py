@@ -9,7 +9,10 @@ from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def variables(context: ProcessContext) -> dict[str, str]:
-    """Return TF_CONFIG with host and port of every worker; ports follow the rendezvous port."""
+    """Return TF_CONFIG with host and port of every worker; ports follow the rendezvous port.
+
+    Nothing if the process is a launcher that starts the ranks.
+    """
     if context.starts_ranks:
         return {}
     workers = [

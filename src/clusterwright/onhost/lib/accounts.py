@@ -52,7 +52,10 @@ class AccountLookup:
 
 
 def _subordinate_ranges(path: str) -> List[Tuple[int, int]]:
-    """Return first uid and end of the ranges in a file as /etc/subuid, sorted; subuid(5): `LOGIN:FIRST:COUNT`."""
+    """Return first uid and end of the ranges in a file as /etc/subuid, sorted; subuid(5): `LOGIN:FIRST:COUNT`.
+
+    Lines of another form are left out; a file that cannot be read has no ranges.
+    """
     ranges = []
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

@@ -111,7 +111,10 @@ def _local(evidence: RunEvidence, beat: str) -> RunState:
 
 
 def _by_slurm(evidence: RunEvidence, beat: str) -> RunState:
-    """Return the state by the jobs in Slurm: allocated before pending before ended ones."""
+    """Return the state by the jobs in Slurm: allocated before pending before ended ones.
+
+    Without an allocated or pending job it is canceled if that was requested, and lost without any job.
+    """
     jobs = evidence.jobs or ()
     if any(job.phase == ALLOCATED for job in jobs):
         return RunState(NOT_RESPONDING, beat) if beat else RunState(STARTING)

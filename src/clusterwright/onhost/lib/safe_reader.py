@@ -301,7 +301,7 @@ def text_or_empty(path: Path, limit: int = TEXT_BYTES) -> str:
 
 
 def read_object(path: Path, limit: int = DOCUMENT_BYTES, *, inside: Optional[Path] = None) -> Dict[str, Any]:
-    """Return the JSON object in a file; empty if it is missing or invalid."""
+    """Return the JSON object in a file; empty if the file cannot be read or has no valid object."""
     try:
         return parse_object(read_text(path, limit, inside=inside))
     except OSError:

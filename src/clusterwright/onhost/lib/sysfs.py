@@ -5,7 +5,7 @@ from typing import List, Optional
 
 
 def read(*parts: str) -> str:
-    """Return a file's text; empty on an error, which some entries return when unused."""
+    """Return a file's text without spaces around it; empty if reading fails, as for some unused files of the kernel."""
     try:
         with open(os.path.join(*parts), encoding="ascii", errors="replace") as file:
             return file.read().strip()
@@ -14,7 +14,7 @@ def read(*parts: str) -> str:
 
 
 def listed(*parts: str) -> List[str]:
-    """Return the names in a folder; numbers in numeric order."""
+    """Return the names in a folder, numbers in numeric order; empty if it cannot be read."""
     try:
         return sorted(os.listdir(os.path.join(*parts)), key=lambda name: (len(name), name))
     except OSError:

@@ -120,7 +120,7 @@ class Watch:
 
 
 def _free(path: str) -> float:
-    """Return the free share (0 to 1) of the disk of the path; 1 if it cannot be read."""
+    """Return the free share (0 to 1) of the disk of the path; 1 if it cannot be read or has no size."""
     try:
         disk = os.statvfs(path)
     except OSError:

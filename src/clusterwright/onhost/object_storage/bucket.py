@@ -223,7 +223,14 @@ class Bucket:
         return answer
 
     def _guarded(self, action: Any) -> Any:
-        """Return the result of a call of boto3, or raise its error as a BucketError."""
+        """Return the result of a call of boto3.
+
+        An error for an object that does not exist is a MissingObjectError; `permanent` is True if a retry cannot
+        succeed.
+
+        Raises:
+            BucketError: the call failed.
+        """
         try:
             return action()
         except self._errors.ClientError as error:

@@ -66,7 +66,10 @@ def create_partial(folder: str, step: int) -> str:
 
 
 def publish(path: str, folder: str, step: int) -> None:
-    """Give a restored checkpoint its final name; a damaged one of the same step is removed first."""
+    """Give a restored checkpoint its final name; a damaged one of the same step is removed first.
+
+    The link `latest` then names it, unless the file system has no symbolic links.
+    """
     final = os.path.join(folder, step_name(step))
     if os.path.lexists(final):
         trash = os.path.join(os.path.dirname(path), "replaced")

@@ -56,7 +56,10 @@ class Uploader:
         self.ending = threading.Event()
 
     def run(self) -> int:
-        """Upload checkpoints until the end is requested and the newest is uploaded; return the exit code."""
+        """Upload checkpoints until the end is requested and the newest is uploaded; return 0.
+
+        After the request, LAST_FAILURES failures in a row end it with EXIT_FAILED.
+        """
         while True:
             is_last = self.ending.is_set()
             outcome = self._poll()
@@ -71,7 +74,11 @@ class Uploader:
                 self.ending.wait(POLL_INTERVAL_S if outcome else RETRY_S)
 
     def _poll(self) -> Optional[bool]:
-        """Upload the newest checkpoint that is not uploaded; return True if none is left, None after a failure."""
+        """Upload the newest checkpoint that is not uploaded.
+
+        Return True if none is left, None after a failure that is retried, and False after an upload or a damaged
+        checkpoint.
+        """
         step = None
         try:
             if self._uploads is None:
@@ -105,7 +112,7 @@ class Uploader:
         return False
 
     def _next(self) -> Optional[int]:
-        """Return the newest complete local step, unless it or a newer one is uploaded."""
+        """Return the newest complete local step that is not damaged; None if it or a newer one is uploaded."""
         folder = self._record.launch.checkpoints
         for step in local_checkpoints.steps(folder):
             if step in self._uploaded:

@@ -166,7 +166,11 @@ class Uploads:
         return Restored(None, skipped)
 
     def _restore(self, step: int) -> str:
-        """Restore one upload; return why it cannot be used, "" if it is restored."""
+        """Restore one upload; return why it cannot be used, "" if it is restored.
+
+        Raises:
+            BucketError: the store failed, and a retry may succeed.
+        """
         path = ""
         try:
             upload = self.read(step)

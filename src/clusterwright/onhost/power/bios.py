@@ -78,7 +78,10 @@ class BiosClient(Switch):
         }
 
     def _registry(self, host: str, name: str) -> Dict[str, Dict[str, Any]]:
-        """Return the entries of the attribute registry by name; none where the BMC has no registry."""
+        """Return the attributes that the BMC's registry describes, by name; none without a registry.
+
+        The registry `name` is used, else the first with a similar name; of its languages, English.
+        """
         root = self.get(host, ROOT)
         if not name or "Registries" not in root:
             return {}
@@ -95,7 +98,10 @@ class BiosClient(Switch):
         return {}
 
     def _stage(self, host: str) -> str:
-        """Write the attributes into the settings for the next boot, unless another client changed them meanwhile."""
+        """Write the attributes into the settings for the next boot; return the error, or an empty text.
+
+        Nothing is written if Redfish can only read the settings, or another client changed them meanwhile.
+        """
         bios = self.get(host, self.get(host, self.system(host))["Bios"]["@odata.id"])
         if SETTINGS not in bios:
             return f"{self.address(host)} has BIOS settings that Redfish can only read"

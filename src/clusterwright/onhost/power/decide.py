@@ -55,7 +55,11 @@ def _up(record: PowerRecord, now: float) -> Step:
 
 
 def _down(node: Node, record: PowerRecord, now: float, settings: PowerSettings) -> Step:
-    """Return the step for a node that is or goes off: shutdown, power cut after SuspendTimeout / 2, later checks."""
+    """Return the step for a node that is or goes off: shutdown, power cut after SuspendTimeout / 2, later checks.
+
+    First `forgive` if an administrator resumed it, or `drain` after a boot that cannot succeed; nothing before the
+    record's next time.
+    """
     if record.drained and not node.state.is_drained:
         return Step("forgive", "resumed by an administrator")
     if (

@@ -42,7 +42,10 @@ class Keeper:
         self.busy: Dict[str, Any] = {}  # running steps, by host
 
     def poll(self, now: float) -> float:
-        """Poll Slurm once, start the steps that hosts need, and return the seconds until the next poll."""
+        """Poll Slurm once, start the steps that hosts need, and return the seconds until the next poll.
+
+        Nothing starts if slurmctld does not respond, or on a host whose last step is still running.
+        """
         self._reap()
         nodes = self.slurm.nodes()
         if nodes is None:

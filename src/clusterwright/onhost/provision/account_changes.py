@@ -64,7 +64,10 @@ def modify(cluster: str, row: Json, changes: Changed) -> List[str]:
 
 
 def remove(cluster: str, key: Key, have: Rows) -> List[str]:
-    """Return the sacctmgr arguments that delete a row; a user's last membership is deleted with the user."""
+    """Return the sacctmgr arguments that delete the team, QOS or membership of the key.
+
+    A user's last membership in `have` is deleted with the user.
+    """
     if key[0] != "user":
         return ["delete", key[0], "where", "name=" + key[1]]
     other_memberships = [

@@ -43,7 +43,10 @@ def rows_of(answers: Dict[str, List[Dict[str, str]]]) -> Rows:
 
 
 def differences(row: Json, have: Dict[str, str]) -> List[Tuple[str, str, str]]:
-    """Return (setting, present value, desired value) for each setting of a desired row that differs in slurmdbd."""
+    """Return (setting, present value, desired value) for each setting of the desired `row` that differs in slurmdbd.
+
+    Flags differ only if one is missing, and AdminLevel only if it is or becomes Administrator.
+    """
     changes = []
     for setting, value in row.items():
         if setting in NON_SETTING_KEYS:
@@ -59,7 +62,10 @@ def differences(row: Json, have: Dict[str, str]) -> List[Tuple[str, str, str]]:
 
 
 def value_of(have: Dict[str, str], setting: str) -> str:
-    """Return slurmdbd's value of a setting in the form of desired rows: one TRES, times as a number, lists sorted."""
+    """Return slurmdbd's value of a setting in the form of the desired state: one TRES, times as a number, lists sorted.
+
+    Empty if slurmdbd has none.
+    """
     name, _, part = setting.partition(" ")
     value = have.get(name, "")
     if part:

@@ -50,7 +50,10 @@ def install(argv: List[str], *, refreshes: bool = False) -> None:
 
 
 def is_busy() -> bool:
-    """Return whether another apt holds its lock: what looks interrupted may be in progress."""
+    """Return whether another apt holds its lock: what looks interrupted may be in progress.
+
+    False if the lock file cannot be opened.
+    """
     request = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)  # struct flock, fcntl(2)
     try:
         with open(LOCK, "rb") as file:
@@ -139,7 +142,11 @@ def interrupted() -> Tuple[List[str], List[str], Dict[str, str]]:
 
 
 def refresh() -> None:
-    """Run `apt-get update`; wait for another apt's lock, which apt-get itself does not."""
+    """Run `apt-get update`; wait up to LOCKED_S for another apt's lock, which apt-get itself does not.
+
+    Raises:
+        ChangeError: it failed for another reason, or still has no lock.
+    """
     end = time.monotonic() + LOCKED_S
     while True:
         result = run(["apt-get", "update"], INSTALL_S)

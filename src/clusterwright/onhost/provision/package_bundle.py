@@ -59,7 +59,7 @@ def use_by_apt(host: LocalHost) -> None:
 
 
 def dnf_options(host: LocalHost) -> List[str]:
-    """Return dnf's options for using only the bundle; none without one."""
+    """Return dnf's options for using only the bundle, after writing its repository file; none without a bundle."""
     if not is_used(host):
         return []
     require_folder(host)

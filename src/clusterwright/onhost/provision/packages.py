@@ -92,7 +92,10 @@ def desired_packages(host: LocalHost) -> List[Json]:
 
 
 def plan_packages(host: LocalHost) -> List[Json]:
-    """Return one change for each package that is missing or of another release than desired."""
+    """Return one change for each package that is missing or of another release than desired.
+
+    Empty if no package is desired.
+    """
     desired = desired_packages(host)
     if not desired:
         return []
@@ -302,7 +305,10 @@ def hold_by_dpkg(names: List[str]) -> None:
 
 
 def do_hold(host: LocalHost, resource: Json) -> None:
-    """Hold every installed package that matches the resource's patterns now, and record those held."""
+    """Hold every installed package that matches the resource's patterns and is not held, and record those held now.
+
+    Does nothing without one; packages of dnf are held in the file LOCKS, others by dpkg.
+    """
     installed_versions = installed(host)
     names = matching(
         [name for name, (_version, is_on_hold) in installed_versions.items() if not is_on_hold],

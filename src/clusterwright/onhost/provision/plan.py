@@ -71,7 +71,11 @@ def plan_resources(host: LocalHost, resources: List[Json]) -> List[Json]:
 
 
 def plan_resource(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Return the change that a resource needs, None without; an error is a fault of this host alone."""
+    """Return the change that a resource needs, None without.
+
+    Raises:
+        ChangeError: it cannot be planned; `host` as the place of the fault, since the cause is on this host.
+    """
     try:
         return PLANNERS[resource["kind"]](host, resource)
     except (

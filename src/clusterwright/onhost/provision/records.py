@@ -48,7 +48,10 @@ def begin(host: LocalHost) -> Queries:
 
 
 def plan_rows(host: LocalHost, resource: Json, queries: Queries) -> List[Json]:
-    """Return one change for each row that differs, or one for all rows where the daemon does not respond yet."""
+    """Return one change for each account, reservation or quota that differs from its daemon's.
+
+    If the daemon does not respond yet, one change for all of them; they are compared when it does.
+    """
     if resource["name"] == "reservations":
         return reservations.plan_rows(host, resource["rows"], ours(host, "reservations"))
     if resource["name"] == "quotas":

@@ -19,7 +19,10 @@ SUMMER = 0.1  # of a day: daylight saving time moves a start by an hour
 
 
 def plan_rows(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
-    """Return one change for each reservation that differs, or one for all if slurmctld does not respond."""
+    """Return one change for each reservation that differs, or one for all if slurmctld does not respond.
+
+    A reservation that is over only has a note; those of `ours` that the file no longer has are removed.
+    """
     if not rows and not ours:
         return []
     have = query_reservations()
@@ -90,7 +93,10 @@ def find_obsolete(rows: List[Json], have: Dict[str, Dict[str, str]], ours: List[
 
 
 def differences(row: Json, have: Dict[str, str]) -> List[str]:
-    """Return a text such as `Duration 480 -> 600` for each field that differs from slurmctld's."""
+    """Return a text such as `Duration 480 -> 600` for each field that differs from slurmctld's.
+
+    A start or end that means the same time does not differ.
+    """
     now = normalize_row(have)
     descriptions = []
     for name in COMPARED:
@@ -135,7 +141,10 @@ def same_start(row: Json, have: Dict[str, str]) -> bool:
 
 
 def same_end(row: Json, have: Dict[str, str]) -> bool:
-    """Return True if a reservation created late ends at the desired time although its duration is shorter."""
+    """Return True if a reservation created late ends at the desired time although its duration is shorter.
+
+    False for one that repeats, or whose start differs; ends may differ by a minute.
+    """
     if any(flag in row["Flags"] for flag in REPEATED) or not same_start(row, have):
         return False
     desired_end = time.mktime(moment(row["StartTime"])) + int(row["Duration"]) * 60

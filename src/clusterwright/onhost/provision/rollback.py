@@ -59,7 +59,10 @@ def stops(ours: Json) -> List[Json]:
 
 
 def plan_restore(host: LocalHost, row: Json, going: Set[str]) -> Optional[Json]:
-    """Return the change that restores one saved state, or None; a folder with other content stays, with a note."""
+    """Return the change that restores one saved state; None if the host has it, or nothing saved it.
+
+    A folder that the rollback would remove stays, with a note, if it contains files that no apply made.
+    """
     kind, _, name = row["id"].partition(":")
     if kind == "directory" and name in going and not empties(host, name, going):
         host.notes.append(f"{name} is not removed: it holds files that no apply made")
@@ -84,7 +87,10 @@ def empties(host: LocalHost, path: str, going: Set[str]) -> bool:
 
 
 def plan_path_restore(host: LocalHost, row: Json, path: str) -> Optional[Json]:
-    """Return a change if a path's kind, content, owner or mode differs from the saved state; else None."""
+    """Return a change if a path's kind, content, owner or mode differs from the saved state; else None.
+
+    None also if the path had another kind than file, folder or link: such a state is not restored.
+    """
     saved_state, now = row["before"], state_of(host.resolve_path(path))
     if now == saved_state or saved_state["kind"] == "other":
         return None
@@ -174,7 +180,7 @@ def restore_path(host: LocalHost, row: Json, path: str) -> None:
 
 
 def remove(host: LocalHost, path: str) -> None:
-    """Remove the path if it exists; a folder with other content stays, with a note."""
+    """Remove the path if it exists; a folder with other content, or a mount, stays, with a note."""
     target = host.resolve_path(path)
     if not os.path.isdir(target) or os.path.islink(target):
         if os.path.lexists(target):

@@ -36,7 +36,10 @@ Queries = Dict[str, Invocation]
 
 
 def answers(address: str, port: str, timeout_s: float) -> str:
-    """Wait until a daemon listens at the address; return "", or the connection error after the timeout."""
+    """Wait until a daemon listens at the address; return "", or the connection error after `timeout_s`.
+
+    It tries at least once, also with 0.
+    """
     deadline = time.monotonic() + timeout_s
     while True:
         try:

@@ -49,7 +49,10 @@ def pending_sets(host: LocalHost) -> Dict[str, List[Json]]:
 
 
 def fetch(host: LocalHost, skipped_sets: Container[str] = ()) -> Dict[str, str]:
-    """Download every pending set except the skipped ones; return the reasons of failures by set."""
+    """Download every pending set except the skipped ones; return the reasons of failures by set.
+
+    Nothing while an installation of apt is incomplete, unless the mode is `apply`, which completes it first.
+    """
     pending = {name: todo for name, todo in pending_sets(host).items() if name not in skipped_sets}
     if not pending:
         return {}
@@ -94,7 +97,10 @@ class MissingError(ChangeError):
 
 
 def explain_error(reason: ChangeError, apt_output: str) -> str:
-    """Return the relevant lines of the error with its fix; `apt_output` is that of `refreshed`."""
+    """Return at most six relevant lines of the error with its fix; `apt_output` is that of `refreshed`.
+
+    The error of a hold is returned as it is; a missing package also has the errors of its repositories.
+    """
     message = str(reason).strip()
     lines = [line.strip() for line in TROUBLE.findall(message)] or message.splitlines()[:1]
     if isinstance(reason, HoldError):
@@ -233,7 +239,10 @@ def ids(host: LocalHost, troubles: Container[str]) -> List[str]:
 
 
 def exclude_sets(host: LocalHost, changes: List[Json], troubles: Dict[str, str]) -> List[Json]:
-    """Return the changes without the packages of these sets, and without units that need one which is not installed."""
+    """Return the changes without the packages of these sets, and without units that need one which is not installed.
+
+    All changes if `troubles` is empty; its keys are the sets.
+    """
     if not troubles:
         return changes
     excluded_ids = set(ids(host, troubles))

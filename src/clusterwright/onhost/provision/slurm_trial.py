@@ -55,7 +55,11 @@ OF_A_PARTITION = re.compile(
 
 
 def main() -> int:
-    """Start the daemon on the files of the folder (argv: DAEMON FOLDER HOST) and return the trial's exit code."""
+    """Start the daemon on the files of the folder (argv: DAEMON FOLDER HOST) and return the trial's exit code.
+
+    Untried if the daemon is not installed, or the host allows no network namespace; slurmd only prints its GRES with
+    cgroup v2.
+    """
     daemon, folder, host = sys.argv[1:4]
     program = shutil.which(daemon, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if program is None:
@@ -82,7 +86,10 @@ def untried(reason: str) -> int:
 
 
 def enter_network_namespace() -> bool:
-    """Move to a network namespace that has only a loopback: no port conflicts, no traffic to other hosts."""
+    """Move to a network namespace that has only a loopback: no port conflicts, no traffic to other hosts.
+
+    Return False if the host does not allow it.
+    """
     if ctypes.CDLL(None, use_errno=True).unshare(NEW_NETWORK) != 0:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
@@ -156,7 +163,10 @@ def short_hostname() -> str:
 
 
 def watch(argv: List[str], folder: str) -> int:
-    """Run the daemon until it is up, ends or reaches LIMIT_S, and return the trial's exit code."""
+    """Run the daemon until it is up, ends or reaches LIMIT_S, kill it, and return the trial's exit code.
+
+    0 if it came up, or with -G exited with code 0; else that of `refused`.
+    """
     with open(os.path.join(folder, "said"), "wb") as output_file:
         process = processes.start(argv, stdout=output_file, stderr=output_file, start_new_session=True)
     limit = time.monotonic() + LIMIT_S

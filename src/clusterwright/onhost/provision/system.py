@@ -104,7 +104,11 @@ def shadow_of(host: LocalHost) -> Dict[str, List[str]]:
 
 
 def do_user(host: LocalHost, resource: Json) -> None:
-    """Make the planned change: create the user by useradd, without a password, or change it by usermod."""
+    """Make the planned change: create the user by useradd, without a password, or change it by usermod.
+
+    A change also unlocks an expired user, locks the password unless one is desired, and removes groups that an apply
+    added.
+    """
     name, groups = resource["name"], ",".join(resource["groups"])
     try:
         pwd.getpwnam(name)

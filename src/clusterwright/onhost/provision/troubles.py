@@ -51,7 +51,10 @@ def causes(reason: Optional[BaseException]) -> Iterator[BaseException]:
 
 
 def disks(host: LocalHost) -> List[str]:
-    """Return what is wrong with the file systems that an apply writes to."""
+    """Return what is wrong with the file systems that an apply writes to: read-only, full, or without inodes.
+
+    Paths that do not exist are left out; each file system has one line.
+    """
     problems = {}
     for path in WRITTEN:
         try:

@@ -98,7 +98,7 @@ def settle(host: LocalHost) -> None:
 
 
 def whens(host: LocalHost) -> List[str]:
-    """Return the names of the stored applies, oldest first."""
+    """Return the names of the stored applies, oldest first; none before the first apply."""
     try:
         return sorted(os.listdir(host.resolve_path(FOLDER)))
     except FileNotFoundError:

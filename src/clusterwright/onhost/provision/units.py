@@ -17,7 +17,10 @@ CAN_BE_ENABLED = ("disabled", "")  # others are enabled, static, generated, an a
 
 
 def show(names: List[str]) -> Dict[str, Json]:
-    """Return systemd's properties of each unit by name, from one call: systemctl prints them in the order requested."""
+    """Return systemd's properties of each unit by name; {} without names.
+
+    They are from one call, in which systemctl prints the units in the order requested.
+    """
     if not names:
         return {}
     blocks = (

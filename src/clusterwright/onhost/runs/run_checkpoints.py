@@ -47,7 +47,10 @@ def main() -> int:
 
 
 def answer(action: Callable[..., Row], path: str, **options: Any) -> Row:
-    """Run an action and return its result, or its error as a document; for root it runs as the owner of the path."""
+    """Run an action and return its result, or its error as a document; for root it runs as the owner of the path.
+
+    If the path does not exist, its nearest parent that does decides the owner.
+    """
     existing = next(
         parent for parent in (Path(path), *Path(path).absolute().parents) if os.path.lexists(parent)
     )
@@ -274,7 +277,10 @@ def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT00
 
 
 def verified(path: Path) -> Row:
-    """Verify one checkpoint, record the outcome in the folder, and return the checkpoint's row."""
+    """Verify one checkpoint, record the outcome in the folder, and return what `listing` has of it.
+
+    With `seconds` and `noted`, which is False if the record failed; one in another format is not verified.
+    """
     begun = time.monotonic()
     row = about(path, {})
     if row["state"] == OTHER_FORMAT:
@@ -316,7 +322,13 @@ def torn(reader: Any, damaged: Any) -> Iterator[str]:
 
 
 def convert(path: str, target: str, to: str | None, origin: str | None, name: str = "model") -> Row:
-    """Convert a checkpoint to the format `to`, into `target`; of a run or folder the newest intact checkpoint."""
+    """Convert a checkpoint to the format `to`, into `target`; of a run or folder the newest intact checkpoint.
+
+    Without an intact one, the newest.
+
+    Raises:
+        Trouble: the conversion is refused, or torch is missing.
+    """
     (forms,) = runtime("convert")
     source = Path(path)
     if to and not STEP.fullmatch(source.name):
@@ -362,7 +374,10 @@ def note(folder: Path, row: Row) -> bool:
 
 
 def read_marks(folder: Path) -> Dict[str, Row]:
-    """Return the newest verification of each checkpoint, by name, from the log in the folder."""
+    """Return the newest verification of each checkpoint, by name, from the log in the folder.
+
+    Empty without the log; lines that are no verification are left out.
+    """
     try:
         return {entry["name"]: entry for entry in read_lines(folder / VERIFIED_LOG) if _is_mark(entry)}
     except OSError:

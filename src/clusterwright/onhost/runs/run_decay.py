@@ -42,7 +42,10 @@ def read_steps(run: str) -> List[Event]:
 
 
 def read_samples(run: str) -> List[Event]:
-    """Return the newest samples of all agents by time, as many as fit in ALL_SAMPLES_BYTES."""
+    """Return the newest samples of all agents by time, as many as fit in ALL_SAMPLES_BYTES.
+
+    Files that cannot be read, and samples without a host, are left out.
+    """
     paths = history.event_files(run, subfolder="samples")
     share = min(SAMPLES_BYTES, ALL_SAMPLES_BYTES // max(1, len(paths)))
     events: List[Event] = []

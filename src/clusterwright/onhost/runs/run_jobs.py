@@ -46,7 +46,13 @@ READ_S, READ_BYTES = 300.0, 1 << 30  # to read one run
 
 
 def main() -> int:
-    """Execute the command of the arguments; return the exit code."""
+    """Execute the command of the arguments; return the exit code.
+
+    NO_RUN if no run has the name, UNREADABLE if its owner does not share it or its files cannot be read.
+
+    Raises:
+        BrokenPipeError: the reader of stdout has left.
+    """
     command, runs, *arguments = sys.argv[1:]
     if command in ("list", "names"):
         json.dump(list_runs(runs) if command == "list" else newest(runs)[:MOST_NAMES], sys.stdout)

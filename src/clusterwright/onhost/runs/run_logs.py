@@ -135,7 +135,10 @@ class Follow:
         return [line if len(line) <= LINE_BYTES else line[:LINE_BYTES] + LEFT_OUT for line in lines]
 
     def _progress(self, *, at_once: bool) -> None:
-        """Print the run's progress when due and changed; reading a long run's events takes at most 10 % of the time."""
+        """Print the run's progress when due and changed, or with `at_once` when changed.
+
+        Reading a long run's events takes at most 10 % of the time; JSON goes to stdout, text to stderr.
+        """
         now = time.monotonic()
         if not at_once and now - self._progress_polled_at < self._progress_interval_s:
             return

@@ -37,7 +37,10 @@ def read_progress(run: str) -> Dict[str, Any]:
 
 
 def _losses(totals: figures.Figures) -> Dict[str, float]:
-    """Return the LARGEST bins of the accounting besides `step` and `queue`, as shares of the allocated GPU time."""
+    """Return the LARGEST bins of the accounting besides `step` and `queue`, as shares of the allocated GPU time.
+
+    Empty if no GPU time was allocated; empty bins are left out.
+    """
     accounting = totals.accounting
     allocated = accounting.total - accounting.bins["queue"]
     if allocated <= 0:
@@ -49,7 +52,10 @@ def _losses(totals: figures.Figures) -> Dict[str, float]:
 
 
 def line(now: Dict[str, Any]) -> str:
-    """Format a run's progress as one line, the most important first, since a terminal may cut off its end."""
+    """Format a run's progress as one line, the most important first, since a terminal may cut off its end.
+
+    Only state and reason before the first step; unknown figures are left out.
+    """
     if now["step"] is None:
         return ": ".join(filter(None, (now["state"], now["reason"])))
     parts: List[Optional[str]] = [

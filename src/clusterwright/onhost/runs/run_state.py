@@ -58,7 +58,10 @@ def read_evidence(run: str) -> RunEvidence:
 
 
 def read_state(run: str, jobs: Sequence[str]) -> RunState:
-    """Return the state of a run with these job ids."""
+    """Return the state of a run with these job ids.
+
+    Slurm is queried only if the files do not show that the run has ended or runs, and never for a local run.
+    """
     evidence = read_evidence(run)
     state = decide(evidence)
     if state.has_ended or state.state == RUNNING or evidence.is_local:

@@ -177,7 +177,7 @@ def _failure(failure: Dict[str, Any]) -> str:
 
 
 def text(run: str, form: str) -> str:
-    """Return the output of wright status: `text`, `metrics` or `json`."""
+    """Return the output of wright status for the form `metrics` or `json`, else as text."""
     document = status(run)
     if form == "metrics":
         return str(document["metrics"])

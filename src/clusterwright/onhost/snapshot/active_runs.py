@@ -80,7 +80,10 @@ def _state(run: str) -> str:
 
 
 def _saved(run: str) -> Optional[float]:
-    """Return the seconds since the newest complete checkpoint, whose manifest is written last."""
+    """Return the seconds since the newest complete checkpoint, whose manifest is written last.
+
+    None if none of the three newest is complete.
+    """
     folder = os.path.join(run, "checkpoints")
     steps = sorted(
         (name for name in list_folder(folder) if ascii_int(name[5:]) is not None),
@@ -95,7 +98,10 @@ def _saved(run: str) -> Optional[float]:
 
 
 def curve(path: str) -> List[List[float]]:
-    """Return [step, loss] at evenly spaced places in the file; of repeated steps the last repetition counts."""
+    """Return [step, loss] at evenly spaced places in the file; of repeated steps the last repetition counts.
+
+    Empty if the file cannot be read.
+    """
     points: Dict[int, float] = {}
     try:
         with open_regular(path) as file:

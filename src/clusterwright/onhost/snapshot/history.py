@@ -72,7 +72,10 @@ def document(request: Document) -> Document:
 
 
 def _slurm(result: Document, request: Document, ids: List[str]) -> None:
-    """Add past jobs from sacct, or without accounting from slurmctld's job completion file and the present queue."""
+    """Add past jobs from sacct, or without accounting from slurmctld's job completion file and the present queue.
+
+    With `ids` only those jobs; a source that fails is named in `silent`.
+    """
     separator, limit_s = str(request["mark"]), float(request["limit_s"])
     if request["accounting"]:
         argv = ["sacct", "--parsable2", f"--delimiter={separator}", "--format=" + ",".join(request["fields"])]

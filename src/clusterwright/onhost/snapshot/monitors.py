@@ -121,7 +121,11 @@ def seconds(stamp: str) -> float:
 
 
 def fetched(url: str, end: float) -> Any:
-    """Fetch a URL and return its JSON document."""
+    """Fetch a URL and return its JSON document.
+
+    Raises:
+        OSError: no response until `end`, or one with an error.
+    """
     remaining_s = end - time.monotonic()
     if remaining_s <= 0:
         raise OSError("no response in time")

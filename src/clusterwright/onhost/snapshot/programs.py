@@ -39,7 +39,7 @@ def commands(separator: str) -> Dict[str, List[str]]:
 
 
 def run_program(argv: List[str], limit_s: float) -> Output:
-    """Run a program and return its output; past the limit it is killed with its children."""
+    """Run a program and return its output, or its error if it fails; past the limit it is killed with its children."""
     result = processes.run(argv, limit_s, env=environment())
     if result.code == processes.TIMED_OUT and result.stopped:
         return Output("", f"{argv[0]} did not respond within {limit_s:g} s")

@@ -87,7 +87,10 @@ def _measures(result: Document, run_metrics: Dict[str, Any], request: Dict[str, 
 
 
 def _alerts(result: Document, request: Dict[str, Any], limit_s: float) -> None:
-    """Add the alerts; Alertmanager refuses users who are no operators."""
+    """Add the alerts of Alertmanager or, as it refuses users who are no operators, those of Prometheus.
+
+    An error of the last one is in `silent`; root reads Alertmanager only.
+    """
     try:
         try:
             result["alerts"] = monitors.alerts(request["alertmanager"], limit_s)

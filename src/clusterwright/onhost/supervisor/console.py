@@ -16,7 +16,10 @@ def error(text: str) -> None:
 
 
 def _write(file: int, text: str) -> None:
-    """Write unbuffered: a failed write in Python's buffer would fail again at exit and change the exit code."""
+    """Write a line unbuffered; a failure is ignored.
+
+    A failed write in Python's buffer would fail again at exit and change the exit code.
+    """
     try:
         os.write(file, f"{text}\n".encode(errors="replace"))
     except OSError:

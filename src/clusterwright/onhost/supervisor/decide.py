@@ -153,7 +153,10 @@ Decision = Tuple[State, Tuple[Action, ...]]
 
 
 def decide(policy: Policy, state: State, event: Event) -> Decision:
-    """Return the next state of the job after an event, and the actions to execute now."""
+    """Return the next state of the job after an event, and the actions to execute now; none once it has ended.
+
+    The first request to stop is stored; later ones change nothing.
+    """
     if state.phase == ENDED:
         return state, ()
     current = _present(state, event)
@@ -167,7 +170,10 @@ def decide(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _present(state: State, event: Event) -> State:
-    """Return the state with ready, lost and barred hosts updated for the event joined, lost or apart."""
+    """Return the state with ready, lost and barred hosts updated for the event joined, lost or apart.
+
+    A barred host does not join; after `apart` it is barred, and lost unless it is a member of the generation.
+    """
     if event.kind == "joined" and event.host not in state.barred:
         return replace(
             state,
@@ -278,7 +284,10 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _next(policy: Policy, state: State, event: Event) -> Decision:
-    """Decide what follows after all ranks of the last generation have ended."""
+    """Decide what follows after all ranks of the last generation have ended: the end, a stop, or another generation.
+
+    It waits while the job is deserted; after a lost or barred host or a growth, the hosts decide, else the failure.
+    """
     if state.reason == FINISHED or event.finished:
         return _end(state, FINISHED, "every rank exited with code 0")
     if state.stop_reason:
@@ -322,7 +331,10 @@ def _fewest(policy: Policy) -> int:
 
 
 def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
-    """Restart after a rank's failure from the newest checkpoint, or end: not retryable, or no progress by restarts."""
+    """Restart after a rank's failure from the newest checkpoint, or end: not retryable, or no progress by restarts.
+
+    After a second failure without progress, the host that failed is barred if a standby host is ready.
+    """
     failed = state.failed or RankExit()
     if not failed.retryable:
         return _end(state, FAILED, f"{failed.message}; not retryable")

@@ -40,7 +40,7 @@ class Folder:
         return True
 
     def read(self, name: str) -> Dict[str, Any]:
-        """Return the JSON document in a file of the run's folder; empty if it is missing or incomplete."""
+        """Return the JSON object in a file of the run's folder; empty if it cannot be read or is incomplete."""
         try:
             with open(self.path_to(name), encoding="utf-8") as file:
                 document = json.load(file)
@@ -163,7 +163,7 @@ def set_umask(path: str) -> None:
 
 
 def open_run(path: str) -> Tuple[Folder, JobRecord]:
-    """Return the folder of a run and its record; an invalid record ends the run and this process."""
+    """Return the folder of a run and its record; an invalid record ends the run as failed, and this process."""
     set_umask(path)
     folder = Folder(path)
     try:

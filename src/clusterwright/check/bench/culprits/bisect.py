@@ -94,7 +94,11 @@ class _Search:
         return False
 
     def by_pairs(self, hosts: Group) -> Bisection:
-        """Bisect a few hosts (no healthy one is known) by measuring all their pairs."""
+        """Bisect a few hosts, of which none is known as healthy, by measuring all their pairs.
+
+        Hosts that are in every one of several slow pairs are at fault; without such hosts, the slow pairs are. If all
+        pairs are slow, or too few were measured, the hosts stay open.
+        """
         for pairs in round_robin(hosts):
             self.measure(pairs)
         bad = [pair for pair, slow in self.answers.items() if slow]

@@ -85,7 +85,10 @@ def _peer(gpu: Gpu) -> Expectation | None:
 def _copy(
     gpu: Gpu, description: str, row_rate: Callable[[CopyRates], float], line: Callable[[Gpu], float]
 ) -> Expectation | None:
-    """Return the table's rate for this GPU; for others the link's line rate times the lowest share in the table."""
+    """Return the table's rate for this GPU; for others the link's line rate times the lowest share in the table.
+
+    None if the GPU is not in the table and has no line rate.
+    """
     if row := copy_rates().get(gpu.name):
         return Expectation(
             row_rate(row), "bytes/s", _("accepted minimum of {gpu} ({table})", gpu=gpu.name, table=TABLE), 1.0

@@ -99,7 +99,10 @@ Failed = dict[Pair, str]
 
 
 def _measure(site: BenchSite, rounds: tuple[Round, ...], tool: str) -> tuple[Streams, Failed]:
-    """Measure the pairs; return each direction's stream, and the errors of pairs whose hosts both answered."""
+    """Measure the pairs; return each direction's stream, and the errors of pairs whose hosts both answered.
+
+    Pairs with a host that was lost before are not measured.
+    """
     streams: Streams = {}
     failed: Failed = {}
     for number, pairs in enumerate(rounds):

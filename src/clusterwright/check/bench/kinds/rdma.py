@@ -72,7 +72,10 @@ def rdma(site: BenchSite) -> BenchOutcome:
 
 
 def _not_at_all(site: BenchSite, network: Network | None) -> tuple[Status, str, str, str] | None:
-    """Return why nothing can be measured: status, observed, expected, fix."""
+    """Return why nothing can be measured (status, observed, expected, fix); None if something can.
+
+    Skipped without a declared RDMA network; unknown in a lab, and if a host lacks a program.
+    """
     if network is None or network.kind == "ethernet":
         return Status.SKIPPED, _("the cluster file declares no RDMA (networks.compute.kind)"), "", ""
     if site.cluster.lab:

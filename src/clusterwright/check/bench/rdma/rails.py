@@ -44,7 +44,10 @@ class Rails:
 
 
 def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, str], gpus: int) -> Rails:
-    """Return a host's rails, from the ports that `rdma.py` reports."""
+    """Return a host's rails, from the ports that `rdma.py` reports.
+
+    A rail without a port, with a port that is down, or without a GID for RoCE has the reason in its place.
+    """
     lids = {
         (row["device"], row["port"]): int(row["lid"] or "0", 0)
         for row in parse_document(report["ports"])["ports"]

@@ -111,7 +111,10 @@ def _device_options(rail: Rail, *, gdr: bool) -> list[str]:
 
 
 def _reading(test: Test, server: tuple[Rail, str], client: tuple[Rail, str]) -> Reading:
-    """Read the client's figure, if both ends used the right device and link."""
+    """Return the client's figure: the average of a rate, the typical value of a latency.
+
+    Without a value, but with the reason, if its output is no result or an end used another device or link.
+    """
     try:
         result = perftest(client[1])
     except ValueError as error:

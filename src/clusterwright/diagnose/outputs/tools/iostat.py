@@ -43,7 +43,10 @@ def _is_since_boot(reports: Sequence[Sequence[tuple[Row, Mapping[str, str]]]]) -
 
 
 def _wait_ms(cells: Mapping[str, str]) -> float:
-    """Return the mean wait of a request: `await`, else that of reads and writes by their number."""
+    """Return the mean wait of a request: `await`, else that of reads and writes by their number.
+
+    Without requests, the longer wait of reads and writes; 0 if the columns are missing.
+    """
     if (wait := parse_number(cells.get("await", ""))) is not None:
         return wait
     total = weighted = 0.0

@@ -195,7 +195,10 @@ def _label(text: str, match: re.Match[str]) -> str:
 
 
 def _trend(points: Sequence[_Point]) -> Trend | None:
-    """Return the trend by epochs, if the lines name at least three, else over the log."""
+    """Return the trend by epochs, if all lines name one of at least three in order, else over the log.
+
+    None for too few values.
+    """
     by_epoch: dict[int, list[float]] = defaultdict(list)
     for point in points:
         if point.epoch is not None:

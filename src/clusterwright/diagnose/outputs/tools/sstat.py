@@ -29,7 +29,10 @@ def read(rows: Sequence[Row], memory_bytes: int | None) -> Iterator[Finding | No
 
 
 def _requested(table: Sequence[tuple[Row, Mapping[str, str]]]) -> int | None:
-    """Return the memory per host that the column ReqMem gives; on the lines of steps it is empty."""
+    """Return the memory per host that the column ReqMem gives; on the lines of steps it is empty.
+
+    None if no line has it, or only per CPU (`c`).
+    """
     for _row, cells in table:
         text = cells.get("reqmem", "")
         size = None if text.lower().endswith("c") else parse_slurm_size(text)

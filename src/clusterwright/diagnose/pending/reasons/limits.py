@@ -134,7 +134,11 @@ def _passes(bound: Limit, requested: float) -> bool:
 
 
 def _places(facts: Facts, entity: str, scope: str, resource: str) -> list[tuple[str, Record, str, str]]:
-    """Return the records that may set the limit: owner's name, record, field, and command that changes it."""
+    """Return the records that may set the limit: owner's name, record, field, and command that changes it.
+
+    For `assoc` those of the job's associations, else the QOS of its partition before its own; an empty record if none
+    is known.
+    """
     stem, suffix = _SCOPES[scope][1:]
     measure = {"jobs": "Jobs", "time": "Wall"}.get(resource, "TRES")
     field = f"{stem}{measure}{suffix}"
@@ -219,7 +223,7 @@ def _read(setting: tuple[str, Record, str, str], entity: str, scope: str, resour
 
 
 def requested_amount(facts: Facts, resource: str) -> float:
-    """Return how much of a resource the job requests; time in seconds."""
+    """Return how much of a resource the job requests; time in seconds, 1 for `jobs`, 0 if the job has none of it."""
     if resource == "jobs":
         return 1
     if resource == "time":
@@ -238,7 +242,10 @@ def _amount_text(resource: str, value: float) -> str:
 
 
 def _counted(facts: Facts, bound: Limit) -> list[Job]:
-    """Return the running jobs that count against the limit."""
+    """Return the running jobs that count against the limit: those of its association, or of its QOS.
+
+    Of a QOS only the user's or the account's if the limit is one per user or per account.
+    """
     jobs = [job for job in facts.running if bound.entity == "assoc" or job.qos == bound.entity_name]
     if bound.entity == "assoc":
         account, _, user = bound.entity_name.partition("/")
@@ -251,7 +258,10 @@ def _counted(facts: Facts, bound: Limit) -> list[Job]:
 
 
 def _smaller(facts: Facts, bound: Limit, requested: float) -> StartCommand | None:
-    """Return the command for a smaller request that the limit allows; None if there is none."""
+    """Return the command for a smaller request that the limit allows.
+
+    None if the limit is unknown, a minimum, of jobs, used up or not exceeded, or if the request has another form.
+    """
     headroom = int(bound.most - (bound.used if bound.scope in _COUNTING else 0))
     if (
         bound.resource == "jobs"

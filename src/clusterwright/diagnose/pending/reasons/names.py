@@ -12,7 +12,10 @@ from clusterwright.i18n import _
 
 @reason("BadConstraints")
 def features(facts: Facts) -> Waiting:
-    """Explain that no node has the requested features; Slurm then holds the job (priority 0)."""
+    """Explain that no node has the requested features; Slurm then holds the job (priority 0).
+
+    For a job without `--constraint` it explains what no node satisfies instead.
+    """
     constraint = facts.job["Features"]
     available = sorted(
         {feature for node in facts.nodes.values() for feature in node.split("AvailableFeatures")}
@@ -74,7 +77,7 @@ def qos(facts: Facts) -> Waiting:
 
 
 def _update_and_release(facts: Facts, setting: str) -> StartCommand:
-    """Return the command that changes the job, and releases it if its priority is 0."""
+    """Return the command that changes the job, with the release that only an admin may do if its priority is 0."""
     if facts.job["Priority"] != "0":
         return update(facts, setting, _("remove the constraint"))
     command = f"scontrol update jobid={facts.id} {setting} && scontrol release {facts.id}"

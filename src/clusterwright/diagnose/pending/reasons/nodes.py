@@ -69,7 +69,7 @@ def _reserved(facts: Facts, name: str, reservation: Record, left_s: int) -> Wait
 
 @reason("Resources$|Priority$|BeginTime")
 def waking(facts: Facts) -> Waiting | None:
-    """Explain that the job's nodes are powering up; None if they are not."""
+    """Explain that the job's nodes are powering up; None if none of them is, or the job is not CONFIGURING."""
     powered_down = [
         name for name, node in facts.nodes.items() if parse_node_state(node["State"]).is_power_saving
     ]

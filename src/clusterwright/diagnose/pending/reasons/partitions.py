@@ -72,7 +72,10 @@ def down(facts: Facts) -> Waiting:
 
 
 def other_partition(facts: Facts) -> StartCommand | None:
-    """Return the command that moves the job to another partition whose limits it satisfies; None without one."""
+    """Return the command that moves the job to another partition whose limits it satisfies; None without one.
+
+    Only partitions that are up and open to all accounts and groups.
+    """
     requested, limit = facts.job.number("NumNodes"), seconds(facts.job["TimeLimit"])
     for name, partition in facts.partitions.items():
         most = partition.number("MaxNodes") or partition.number("TotalNodes")

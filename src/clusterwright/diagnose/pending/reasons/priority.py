@@ -17,7 +17,10 @@ _LEAST_S = 60
 
 @reason("Priority$")
 def priority(facts: Facts) -> Waiting:
-    """Explain that jobs of higher priority wait for the same nodes."""
+    """Explain that jobs of higher priority wait for the same nodes.
+
+    If no node could ever satisfy the request, it explains that instead.
+    """
     if impossible := unsatisfiable(facts):
         return impossible
     jobs_ahead = ahead(facts)
@@ -57,7 +60,10 @@ def ahead(facts: Facts) -> list[Job]:
 
 
 def _change_to_start_earlier(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
-    """Return a time limit that ends before the first job ahead starts (backfill); else a higher priority."""
+    """Return a time limit that ends before the first job ahead starts (backfill); else a higher priority.
+
+    The time limit only if enough nodes are free now, and if it is shorter than the job's and at least _LEAST_S.
+    """
     request = need(facts.job)
     if len(fitting(facts, request, now=True)) < request.nodes:
         return _raise_priority(facts, jobs_ahead)

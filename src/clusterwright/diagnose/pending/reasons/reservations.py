@@ -12,7 +12,7 @@ from clusterwright.slurm.records import Record, clock, stamp
 
 @reason("Reservation")
 def reservation(facts: Facts) -> Waiting:
-    """Return whether the job's reservation has not begun, has no free node, or no longer exists."""
+    """Explain that the job's reservation has not begun, has no free node, or no longer exists."""
     name = facts.job["Reservation"] or facts.job["ReservationName"]
     record = facts.reservations.get(name, Record({}))
     begin, now = stamp(record["StartTime"]), stamp(facts.now)

@@ -52,7 +52,10 @@ def cluster(report: DemoReport, width: float) -> str:
 
 
 def fate(report: DemoReport, host: str, role: str = "compute") -> Fate:
-    """Return a host's outcome (lost, took over, trained and so on), from the rows of the timeline."""
+    """Return a host's outcome for the drawing: control, lost, took over, trained, held ready or not asked.
+
+    `took over` if its first training began after the fault; `not asked` if the timeline has nothing of the host.
+    """
     if role == "control":
         return "control"
     if report.fault and host == report.fault["host"]:
@@ -139,7 +142,10 @@ def _gpus(report: DemoReport, box: Box, style: str) -> Iterator[str]:
 
 
 def _failover_arrow(report: DemoReport, boxes: tuple[Box, ...]) -> Iterator[str]:
-    """Yield an arrow in SVG from the killed host to the host that took over."""
+    """Yield an arrow in SVG from the killed host to the host that took over.
+
+    Nothing without both and a recovery, or if they are drawn in different lines.
+    """
     by_fate = {fate(report, box.host.name, box.host.role): box for box in boxes}
     if "lost" not in by_fate or "took over" not in by_fate or not report.recovery:
         return

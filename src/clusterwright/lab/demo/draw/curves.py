@@ -31,7 +31,10 @@ BOTTOM = 38.0
 
 
 def curves(report: DemoReport, width: float) -> str:
-    """Draw the losses of both trainings by step; where they have the same bits, one line covers the other."""
+    """Draw the losses of both trainings by step; where they have the same bits, one line covers the other.
+
+    Empty if no loss was recorded.
+    """
     with_fault, uninterrupted = report.losses["with_fault"], report.losses["uninterrupted"]
     every = [loss for loss in with_fault + uninterrupted if loss is not None]
     if not every:
@@ -76,7 +79,10 @@ def _steps(x: Scale, steps: int, width: float) -> list[str]:
 
 
 def _lost_steps(report: DemoReport, x: Scale, width: float) -> list[str]:
-    """Draw a band over the repeated steps, and a line at the fault."""
+    """Draw a band over the repeated steps, and a line at the fault; nothing without a fault.
+
+    No band if no step was repeated.
+    """
     if not report.fault:
         return []
     fault_step = report.fault["at_step"]

@@ -65,7 +65,7 @@ def _clock(x: Scale, end: float, bottom: float, width: float) -> list[str]:
 
 
 def _recovery(report: DemoReport, x: Scale, bottom: float) -> list[str]:
-    """Draw the time between the fault and new progress as a band."""
+    """Draw the time between the fault and new progress as a band; nothing without both."""
     if not (report.fault and report.recovery):
         return []
     start = report.fault["at_s"]

@@ -113,7 +113,13 @@ def _lines(nvml: Nvml, gpus: list[SimulatedGpu], options: Namespace) -> Iterator
 
 
 def _gpus(nvml: Nvml, chosen: str) -> tuple[list[SimulatedGpu], list[str]]:
-    """Return the chosen GPUs (by index, UUID or PCI address) that answer, and a message for each that does not."""
+    """Return the chosen GPUs (by index, UUID or PCI address) that respond, and a message for each that does not.
+
+    All GPUs if `chosen` is empty.
+
+    Raises:
+        NvmlError: no GPU is one of the chosen.
+    """
     answering: list[SimulatedGpu] = []
     failures: list[str] = []
     for index in range(nvml.count()):

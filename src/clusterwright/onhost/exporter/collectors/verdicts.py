@@ -22,7 +22,10 @@ def is_enabled(settings: ExporterSettings) -> bool:
 
 
 def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield the verdicts; nothing before the first check."""
+    """Yield the verdicts and the time of the last check; nothing before the first one.
+
+    Only failed checks have a verdict; lines that name no check are left out.
+    """
     path = os.path.join(settings.hooks, FAULTS_FILE)
     try:
         when = os.stat(path).st_mtime

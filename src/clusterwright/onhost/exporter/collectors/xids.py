@@ -38,7 +38,10 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
 
 
 def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
-    """Count the XID of a line in `rows`; a GPU that fell off the bus logs its XID twice."""
+    """Count the XID of a line by `PCI XID` in `rows`, with the time of the newest; other lines do nothing.
+
+    A line that repeats one at most BURST_S before does not count, nor does a new XID beyond MOST.
+    """
     event = read(text)
     if event is None:
         return

@@ -166,7 +166,10 @@ def _read(path: str) -> dict[str, str]:
 
 
 def item_key(alert: Alert, template_alerts: Collection[str]) -> str:
-    """Return the key of the Zabbix item for an alert; alerts that the template lacks share one per severity."""
+    """Return the key of the Zabbix item for an alert; alerts that the template lacks share one per severity.
+
+    A severity other than critical and info counts as warning.
+    """
     labels = alert.get("labels") or {}
     name, level = labels.get("alertname", ""), labels.get("severity", "")
     if name in template_alerts:

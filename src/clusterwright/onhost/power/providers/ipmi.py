@@ -13,7 +13,10 @@ class Switch(PerHostProvider):
     """Power control by `ipmitool chassis power` of each host's BMC."""
 
     def call_host(self, host: str, verb: str) -> str:
-        """Run ipmitool's `chassis power` on the BMC, as PerHostProvider; no effect on a host that has the state."""
+        """Run ipmitool's `chassis power` on the BMC, as PerHostProvider; no effect on a host that has the state.
+
+        Return the error, or for `state` the power state, else an empty text.
+        """
         argv = [
             "ipmitool", "-I", "lanplus", "-N", "3", "-R", "2", "-H", self.address(host),
             "-U", self.provider["user"], "-f", self.path, "chassis", "power", POWER_COMMANDS[verb],

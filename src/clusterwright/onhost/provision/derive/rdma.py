@@ -49,7 +49,7 @@ class Port(NamedTuple):
 
 
 def text_of(host: LocalHost, *parts: str) -> str:
-    """Return the file's text, or "": some sysfs entries return an error when unused."""
+    """Return the file's text without spaces around it; "" if it is missing, or reading fails, as for unused ones."""
     try:
         return (read(host.resolve_path("/".join(parts))) or b"").decode(errors="replace").strip()
     except OSError:
@@ -57,7 +57,7 @@ def text_of(host: LocalHost, *parts: str) -> str:
 
 
 def listed(host: LocalHost, *parts: str) -> List[str]:
-    """Return the names in a folder, numbers in numeric order."""
+    """Return the names in a folder, numbers in numeric order; empty if it cannot be read."""
     try:
         return sorted(os.listdir(host.resolve_path("/".join(parts))), key=lambda name: (len(name), name))
     except OSError:

@@ -77,7 +77,10 @@ def substack(host: LocalHost, line: str) -> str:
 
 
 def sessions(host: LocalHost, line: str, users: str) -> str:
-    """Return the lines that replace a session line with pam_systemd, so that it applies to `users` only; else ""."""
+    """Return the lines that replace a session line with pam_systemd, so that it applies to `users` only.
+
+    "" if neither the line nor the file that it includes has pam_systemd.
+    """
     file = included(line, "session")
     lines = stack(host, file, "session") if file else [line]
     if not any(map(SYSTEMD.match, lines)):

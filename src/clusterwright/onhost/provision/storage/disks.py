@@ -17,7 +17,10 @@ EDGE = 2**20  # bytes at both ends that must be zeros: the places of tables, sup
 
 
 def plan_disks(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Return the change that creates the file system on empty local disks; None if it exists."""
+    """Return the change that creates the file system on empty local disks; None if one with the label exists.
+
+    The disks are then claimed, so that no other resource gets them.
+    """
     if run(["blkid", "-c", "/dev/null", "-L", resource["label"]]).code == 0:
         return None
     claimed = host.bundle.setdefault("claimed_disks", [])
@@ -106,7 +109,7 @@ def devices() -> List[Json]:
 
 
 def is_like(row: Json, resource: Json) -> bool:
-    """Return True for a disk of the resource's kind and about its size."""
+    """Return True for a disk of the resource's kind, with its size or within SIZE_TOLERANCE of it."""
     if (
         row["type"] not in ("disk", "loop")
         or abs(int(row["size"]) - resource["size"]) > SIZE_TOLERANCE * resource["size"]

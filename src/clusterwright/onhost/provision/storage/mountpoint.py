@@ -58,7 +58,11 @@ def is_expected_mount(resource: Json, current_mount: Tuple[str, str]) -> bool:
 
 
 def refuse_files(host: LocalHost, path: str) -> None:
-    """Raise an error if the folder, which a mount would hide, is not empty."""
+    """Do nothing if the folder, which a mount would hide, is empty or missing.
+
+    Raises:
+        ChangeError: it has content.
+    """
     try:
         names = sorted(os.listdir(host.resolve_path(path)))
     except FileNotFoundError:

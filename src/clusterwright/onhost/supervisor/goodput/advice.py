@@ -42,7 +42,10 @@ def lines(reading: Optional[Reading], record: Mapping[str, Any]) -> List[str]:
 
 
 def bad(events: Sequence[Event]) -> List[str]:
-    """Return a line with the number of skipped samples and the first one; a sample counts once for all ranks."""
+    """Return a line with the number of skipped samples and the first one; none if no sample was skipped.
+
+    A sample counts once for all ranks.
+    """
     met = dict.fromkeys(str(event.get("message")) for event in events if event["event"] == "bad_sample")
     counted = sum(int(event.get("bad") or 0) for event in _last(events))
     firsts = [*met, *(str(sample) for event in _last(events) for sample in event.get("first_bad") or ())]

@@ -60,7 +60,10 @@ def combine_generations(events: Sequence[Event]) -> Optional[Talking]:
 
 
 def lines(events: Sequence[Event]) -> List[str]:
-    """Return one line with the measurement, and one with advice if the share is high."""
+    """Return one line with the measurement, and one with advice if the share is above WORTH_SAYING.
+
+    None with fewer than FEW measured steps.
+    """
     measurement = combine_generations(events)
     if measurement is None or measurement.steps < FEW:
         return []

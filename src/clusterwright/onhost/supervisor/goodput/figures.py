@@ -104,7 +104,10 @@ class Figures:
 
     @property
     def interval_costs(self) -> float:
-        """Return the share of the run's time that the best checkpoint interval would save over the actual one."""
+        """Return the share of the run's time that the best checkpoint interval would save over the actual one.
+
+        0 if one of the four figures is unknown.
+        """
         if not self.stall or not self.mttf or not self.interval or not self.best_interval:
             return 0.0
         return _share(self.interval, self.stall, self.mttf) - _share(

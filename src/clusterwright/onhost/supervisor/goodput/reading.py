@@ -11,7 +11,10 @@ COLUMNS = 3  # bins side by side, which limits the table to about ten lines
 
 
 def table(figures: Figures) -> List[str]:
-    """Format a run's goodput in some ten lines: each non-empty bin of time, ratios, failures, a checkpoint interval."""
+    """Format a run's goodput in some ten lines: each non-empty bin of time, ratios, failures, a checkpoint interval.
+
+    One line if no job of the run has started.
+    """
     accounting = figures.accounting
     if not accounting.total:
         return ["goodput: no job of this run has started"]
