@@ -34,7 +34,7 @@ class BiosMenu(BaseModel):
 
 @cache
 def pages() -> tuple[BiosMenu, ...]:
-    """Return every row of bios.toml."""
+    """Return every setting of bios.toml."""
     text = Path(__file__).with_name("bios.toml").read_text(encoding="utf-8")
     return tuple(BiosMenu.model_validate(row) for row in tomllib.loads(text)["page"])
 

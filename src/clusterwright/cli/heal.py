@@ -208,10 +208,7 @@ def log(*, cluster: Path | None = None, last: Count = 50, json: bool = False, lo
 
 
 def _propose(file: Path | None, *, local: bool, json: bool) -> int:
-    """Show the actions of the next poll, assuming that it finds the same faults; write nothing.
-
-    If heal runs on the control host, the command runs there. Return EXIT_FAILED if Slurm does not respond.
-    """
+    """Show the actions of the next poll, if it finds the same faults; EXIT_FAILED if Slurm does not respond."""
     from clusterwright.heal.decide import decide
     from clusterwright.heal.loop import setup as joined
 

@@ -51,7 +51,10 @@ class Knowledge:
 
     @cached_property
     def witness_texts(self) -> set[str]:
-        """Texts of witnesses and of the context of signatures; lines with these texts are only recorded."""
+        """Texts that confirm a failure mode, rule it out, or are the context of a signature.
+
+        Lines with these texts are only recorded.
+        """
         texts = set(self.context_texts)
         for table in self._tables.values():
             for witness in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
@@ -60,7 +63,10 @@ class Knowledge:
 
     @cached_property
     def likes(self) -> dict[str, set[str]]:
-        """Regular expressions of witnesses by their text; an empty one matches any line with the text."""
+        """Regular expressions that a line with a text must match to confirm a failure mode or rule it out, by text.
+
+        An empty one matches any line with the text.
+        """
         expressions: dict[str, set[str]] = defaultdict(set)
         for table in self._tables.values():
             for witness in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):

@@ -74,7 +74,7 @@ class BenchSite:
 
 
 def port(order: int) -> int:
-    """Return the first TCP port of the order with this number; each order has eight."""
+    """Return the first TCP port of the run with this number; each run of the workers has eight."""
     return FIRST_PORT + order * PORTS_AN_ORDER % PORTS
 
 

@@ -54,13 +54,13 @@ class Occurrence:
 
 @cache
 def faults() -> tuple[KernelFault, ...]:
-    """Return every row of faults.toml, in file order."""
+    """Return every kind of fault in faults.toml, in file order."""
     return tuple(KernelFault.model_validate(_compiled(row)) for row in _rows("faults.toml", "fault"))
 
 
 @cache
 def harmless_lines() -> tuple[Known, ...]:
-    """Return every row of known.toml."""
+    """Return every kind of harmless line in known.toml."""
     return tuple(Known.model_validate(_compiled(row)) for row in _rows("known.toml", "known"))
 
 

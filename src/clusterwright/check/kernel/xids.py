@@ -53,7 +53,7 @@ class Xid(_Row):
     reason: str = ""
 
     def assess(self, line: str) -> tuple[Severity, str]:
-        """Return severity and action of one line: those of the first matching `words` rule, else the row's."""
+        """Return severity and action of one line: those of the first matching `words` rule, else those of its Xid."""
         match = next((rule for rule in self.words if rule.has in line), self)
         return match.severity, match.action
 
@@ -79,12 +79,12 @@ class _Table(_Row):
 
 @cache
 def table() -> dict[int, Xid]:
-    """Return every row by number; a row with several numbers is listed under each."""
+    """Return what xids.toml has of each Xid, by number; an entry with several numbers is listed under each."""
     return {number: row for row in _read().xid for number in row.numbers}
 
 
 def xid(number: int) -> Xid:
-    """Return the row of a number, or the default row for unlisted numbers."""
+    """Return what xids.toml has of a number, or the default for unlisted numbers."""
     return table().get(number) or Xid.model_validate({"numbers": (number,), **_UNLISTED})
 
 

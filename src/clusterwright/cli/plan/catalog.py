@@ -71,7 +71,7 @@ Columns = Mapping[str, Callable[[Row], str]]
 
 
 def _in(key: str, unit: float = 1.0, form: str = ",.6g") -> Callable[[Row], str]:
-    """Return a function that formats a row's `key` divided by `unit`; empty if the value is 0 or not known."""
+    """Return a function that formats the field `key` divided by `unit`; empty if the value is 0 or not known."""
     return lambda row: format(row[key] / unit, form) if row[key] else ""
 
 
@@ -206,7 +206,7 @@ def listed(kind: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
 
 
 def host_findings(row: Row) -> str:
-    """Format one row in full with readable units; empty values are omitted."""
+    """Format one item of the catalog in full with readable units; empty values are omitted."""
     cells = {key: _format_value(key, value) for key, value in row.items() if value not in (0, -1, "", None)}
     width = max(len(name) for name, _text in cells.values())
     return "\n".join(f"{name:{width}}  {text}" for name, text in cells.values())

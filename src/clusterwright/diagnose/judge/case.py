@@ -82,7 +82,10 @@ def _is_witnessed(witness: Witness, observations: Observations, mode_ids: Iterab
 
 
 def _matching_lines(witness: Witness, observations: Observations) -> list[Witnessed]:
-    """Return lines that contain the witness's text and match its expression, if it has one."""
+    """Return lines that contain the text of the witness, a condition that confirms or rules out a failure mode.
+
+    If the witness has an expression, only those that match it.
+    """
     lines = observations.witnessed.get(witness.has, ())
     return [line for line in lines if not witness.like or re.search(witness.like, line.text)]
 

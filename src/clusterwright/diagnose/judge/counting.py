@@ -31,7 +31,10 @@ class Count(NamedTuple):
 
 
 def counted(cases: Sequence[Case], modes: Mapping[str, Mode]) -> list[Case]:
-    """Apply the rules to the cases: if the verdict is ALTERNATIVE, mark the case as doubted and add the other mode."""
+    """Apply the rules to the cases.
+
+    If the verdict of one is ALTERNATIVE, the case becomes doubted, and the other mode is added.
+    """
     result: list[Case] = []
     for case in cases:
         count = RULES.get(case.mode.counted, _nothing)(case.sightings)

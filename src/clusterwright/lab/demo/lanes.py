@@ -97,7 +97,7 @@ def markers(events: Sequence[DemoEvent], fault: InjectedFault | None) -> tuple[M
 
 
 def place_of(rank: int | str) -> str:
-    """Return the name of a rank's row in the timeline of a demo on one machine."""
+    """Return the name under which the timeline of a demo on one machine shows a rank."""
     return f"rank {rank}"
 
 

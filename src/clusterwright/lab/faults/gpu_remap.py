@@ -14,7 +14,7 @@ refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Mark one row for remapping at the next reset."""
+    """Simulate one memory row of the GPU that will be remapped at the next reset."""
     gpu = chosen(lab, host, options)
     gpu.set_values("gpu-remap", lasting={"remap.uncorrected": 1}, remap_pending=1)
     gpu.xid(63, "Row Remapper: New row marked for remapping, reset gpu to activate.")

@@ -77,7 +77,7 @@ class UndefinedName:
 def undefined_names(script: Script) -> tuple[UndefinedName, ...]:
     """Return the undefined names by line; none where names can come from elsewhere: `import *`, `globals()`.
 
-    Private names with two underscores, and names whose use is guarded, are left out.
+    Names that begin with `_` and have `__` later, and names read in a `try` that catches NameError, are left out.
     """
     if script.tree is None or _is_dynamic(script.tree):
         return ()

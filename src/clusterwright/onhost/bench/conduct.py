@@ -21,7 +21,10 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Write the order from stdin for the workers; print the answers within the limit, and the job's state."""
+    """Write the order, a document with the part of each host, from stdin for the workers.
+
+    Prints their answers within the limit, and the job's state.
+    """
     request = json.load(sys.stdin)
     folder, name, hosts = request["folder"], request["name"], set(request["order"]["parts"])
     write_order(folder, name, request["order"])
@@ -40,7 +43,7 @@ def main() -> None:
 
 
 def write_order(folder: str, name: str, order: Json) -> None:
-    """Write an order for the workers atomically into the bench's folder."""
+    """Write an order, a document with the part of each host, atomically into the bench's folder, for the workers."""
     write_atomic(os.path.join(folder, "orders", name + ".json"), json.dumps(order), durable=False)
 
 

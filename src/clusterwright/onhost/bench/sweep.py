@@ -51,7 +51,7 @@ def device_of(backend: str) -> Any:
 
 
 def sweep(options: Json, device: Any) -> Iterator[Json]:
-    """Yield one row per operation and size; an operation that the backend lacks is marked `skipped`."""
+    """Yield one measurement per operation and size; an operation that the backend lacks is `skipped` in it."""
     for kind in options["kinds"]:
         for size in options["sizes"]:
             try:

@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def waiting(folder: str, completed_orders: "set[str]") -> List[str]:
-    """Return the file names of orders that are not completed, sorted.
+    """Return the names of the files with orders that are not completed, sorted; hidden files are left out.
 
     It lists the folder, because that makes NFS revalidate it; the lookup of a file name does not.
     """

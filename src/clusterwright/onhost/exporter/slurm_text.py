@@ -23,7 +23,7 @@ def squeue() -> List[str]:
 
 
 def jobs(text: str) -> List[Job]:
-    """Return the jobs of squeue's output, a pending array as one; malformed rows are skipped."""
+    """Return the jobs of squeue's output, a pending array as one; malformed lines are skipped."""
     rows = [list(_cells(line)) for line in split_lines(text)]
     return make_jobs(
         [row for row in rows if row[0].partition("_")[0].isdigit()], [name for name, _ in COLUMNS]

@@ -13,7 +13,7 @@ _HOLE = "\0"
 
 
 def random_mark() -> str:
-    """Return a random `mark` for slurm.jobs.parse_queue, which no user can know when naming a job."""
+    """Return a random separator for slurm.jobs.parse_queue, which no user can know when naming a job."""
     return secrets.token_hex(8)
 
 

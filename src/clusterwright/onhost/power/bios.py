@@ -20,14 +20,14 @@ HIDDEN = "Password"  # the type of attributes that are neither read nor written
 
 
 def main() -> int:
-    """Answer the order on stdin."""
+    """Execute the order on stdin, what to read or set on which hosts, and print the answer as JSON; return 0."""
     order = json.load(sys.stdin.buffer)
     sys.stdout.write(json.dumps(answer(order)) + "\n")
     return 0
 
 
 def answer(order: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:
-    """Return the answer for each host of an order."""
+    """Return for each host of an order its BIOS settings, or with `stage` an empty table, or the error."""
     client = BiosClient(
         SimpleNamespace(provider=order["provider"], hosts=order["hosts"]), order["attributes"]
     )

@@ -13,7 +13,7 @@ Changed = List[Tuple[str, str, str]]
 
 
 def make(cluster: str, rows: List[Json], have: Rows, obsolete_keys: List[Key]) -> None:
-    """Change slurmdbd: add QOS, teams and members, modify settings that differ, then remove obsolete rows."""
+    """Change slurmdbd: add QOS, teams and members, modify settings that differ, then remove obsolete ones."""
     missing = [row for row in rows if key_of(row) not in have]
     change_all([new_qos(row) for row in missing if row["kind"] == "qos"])
     load(cluster, sections(missing, rows, have))
@@ -28,13 +28,13 @@ def make(cluster: str, rows: List[Json], have: Rows, obsolete_keys: List[Key]) -
 
 
 def moved(row: Json, have: Rows) -> List[Tuple[str, str]]:
-    """Return [("Parent", new parent)] if the row is a team that gets another parent; else an empty list."""
+    """Return [("Parent", new parent)] if the desired state is a team that gets another parent; else an empty list."""
     changes = differences(row, have[key_of(row)])
     return [(setting, value) for setting, _now, value in changes if setting == "Parent"]
 
 
 def initial_settings(row: Json) -> Changed:
-    """Return the settings of a desired row that have a value, to set when the row is created."""
+    """Return the settings of a desired QOS, team or membership that have a value, to set when it is created."""
     return [
         (setting, "", value) for setting, value in row.items() if setting not in NON_SETTING_KEYS and value
     ]
@@ -47,7 +47,7 @@ def new_qos(row: Json) -> List[str]:
 
 
 def modify(cluster: str, row: Json, changes: Changed) -> List[str]:
-    """Return the sacctmgr arguments that modify all differing settings of a row."""
+    """Return the sacctmgr arguments that modify all differing settings of a QOS, team or membership."""
     selectors = {
         "qos": ["qos", "where", "name=" + row["name"]],
         "account": ["account", "where", "name=" + row["name"], "cluster=" + cluster],

@@ -18,17 +18,17 @@ BUILTIN_NAMES = ("root", "normal")  # slurmdbd's own account, user and quality o
 
 
 def key_of(row: Json) -> Key:
-    """Return the key of a desired row: kind, name, and a member's team."""
+    """Return the key of a desired QOS, team or membership: kind, name, and a member's team."""
     return (row["kind"], row["name"], row["account"]) if "account" in row else (row["kind"], row["name"])
 
 
 def describe_key(key: Key) -> str:
-    """Describe a row by its key, for a text: `team vision`, `member alice of vision`."""
+    """Describe a QOS, team or membership by its key, for a text: `team vision`, `member alice of vision`."""
     return " of ".join([f"{KIND_LABELS[key[0]]} {key[1]}", *key[2:]])
 
 
 def rows_of(answers: Dict[str, List[Dict[str, str]]]) -> Rows:
-    """Convert sacctmgr's answers to rows, keyed as desired rows are.
+    """Convert sacctmgr's answers to dictionaries by field, with the keys of `key_of`.
 
     Associations with a partition are made by hand and ignored.
     """
@@ -151,7 +151,7 @@ def in_use() -> List[Dict[str, str]]:
 
 
 def jobs_of(key: Key, jobs: List[Dict[str, str]]) -> int:
-    """Return the number of jobs in the queue that the removal of the row would end."""
+    """Return the number of jobs in the queue that the removal of the QOS, team or membership would end."""
     filters = {
         "user": {"user": key[1], "account": key[-1]},
         "account": {"account": key[1]},

@@ -130,7 +130,10 @@ def lines_of(path: str, old_lines: List[str], new_lines: List[str]) -> List[str]
 
 
 def receipt_row(resource: Json) -> Json:
-    """Return what the receipt stores of a file: the SHA-256 of its desired content, its mode, the name of a secret."""
+    """Return what the receipt, the record of an apply, stores of a file.
+
+    The SHA-256 of its desired content, its mode, and the name of a secret.
+    """
     row = {"sha256": _sum(content_of(resource)), "mode": f"{resource['mode']:04o}"}
     return dict(row, secret=resource["secret"]) if resource["secret"] else row
 

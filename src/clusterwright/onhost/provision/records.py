@@ -70,9 +70,9 @@ def plan_rows(host: LocalHost, resource: Json, queries: Queries) -> List[Json]:
 
 
 def differing(rows: List[Json], have: Rows) -> List[Tuple[Verb, str]]:
-    """Return verb and text for each row that is missing or differs.
+    """Return verb and text for each desired QOS, team or membership that is missing or differs.
 
-    A new user's own row is not listed: the membership creates the user.
+    A new user itself is not listed: the membership creates the user.
     """
     descriptions = []  # type: List[Tuple[Verb, str]]
     for row in rows:

@@ -110,7 +110,7 @@ def differences(row: Json, have: Dict[str, str]) -> List[str]:
 
 
 def normalize_row(have: Dict[str, str]) -> Dict[str, str]:
-    """Convert slurmctld's fields of a reservation to the form of desired rows."""
+    """Convert slurmctld's fields of a reservation to the form that the bundle has, to compare both."""
     none = ("(null)", "")
     flags = have.get("Flags", "").split(",")
     lists = {

@@ -124,7 +124,7 @@ def content(host: LocalHost, row: Json) -> bytes:
 def readers(host: LocalHost, ours: Json, changes: List[Json]) -> List[Json]:
     """Return the changes of units that read the changed files, by the present receipt and the one before the apply.
 
-    A unit that did not run before is not started.
+    A receipt is the record of an apply; a unit that did not run before is not started.
     """
     reader_units = dict(host.receipt.get("readers", {}))
     reader_units.update(undo.receipt_before(host, host.bundle["to"]).get("readers", {}))

@@ -106,8 +106,8 @@ def shadow_of(host: LocalHost) -> Dict[str, List[str]]:
 def do_user(host: LocalHost, resource: Json) -> None:
     """Make the planned change: create the user by useradd, without a password, or change it by usermod.
 
-    A change also unlocks an expired user, locks the password unless one is desired, and removes groups that an apply
-    added.
+    A change also unlocks an expired user, locks the password unless one is desired, and removes the user from groups of
+    teams that it is no longer in.
     """
     name, groups = resource["name"], ",".join(resource["groups"])
     try:

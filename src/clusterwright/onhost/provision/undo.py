@@ -136,7 +136,10 @@ def undo_rows(host: LocalHost, to: str) -> List[Json]:
 
 
 def receipt_before(host: LocalHost, to: str) -> Json:
-    """Return the receipt before the apply `to` or the first later one on this host; else the present receipt."""
+    """Return the receipt, the record of an apply, from before the apply `to` or the first later one on this host.
+
+    Without one, the present receipt.
+    """
     later = [when for when in whens(host) if when >= to]
     about = about_apply(host, later[0]) if later else {}
     return dict(about.get("receipt") or host.receipt)

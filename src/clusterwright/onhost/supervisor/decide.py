@@ -153,10 +153,7 @@ Decision = Tuple[State, Tuple[Action, ...]]
 
 
 def decide(policy: Policy, state: State, event: Event) -> Decision:
-    """Return the next state of the job after an event, and the actions to execute now; none once it has ended.
-
-    The first request to stop is stored; later ones change nothing.
-    """
+    """Return the next state of the job after an event, and the actions to execute now; none once it has ended."""
     if state.phase == ENDED:
         return state, ()
     current = _present(state, event)
@@ -170,10 +167,7 @@ def decide(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _present(state: State, event: Event) -> State:
-    """Return the state with ready, lost and barred hosts updated for the event joined, lost or apart.
-
-    A barred host does not join; after `apart` it is barred, and lost unless it is a member of the generation.
-    """
+    """Return the state with ready, lost and barred hosts updated for the event; a barred host does not join."""
     if event.kind == "joined" and event.host not in state.barred:
         return replace(
             state,
@@ -284,10 +278,7 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _next(policy: Policy, state: State, event: Event) -> Decision:
-    """Decide what follows after all ranks of the last generation have ended: the end, a stop, or another generation.
-
-    It waits while the job is deserted; after a lost or barred host or a growth, the hosts decide, else the failure.
-    """
+    """Decide what follows after all ranks of the last generation have ended; nothing while the job is deserted."""
     if state.reason == FINISHED or event.finished:
         return _end(state, FINISHED, "every rank exited with code 0")
     if state.stop_reason:

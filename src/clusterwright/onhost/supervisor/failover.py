@@ -46,7 +46,7 @@ class Failover:
         )
 
     def greeted(self, orders: Mapping[str, Any]) -> None:
-        """Store the orders of a supervisor that has authenticated itself."""
+        """Store the orders, the settings of the run, of a supervisor that has authenticated itself."""
         self._orders = orders
         self.record_beats(0)
 

@@ -162,7 +162,10 @@ def lock(run: str, host: str) -> Optional[socket.socket]:
 
 
 def main() -> int:
-    """Keep this host in the run of the command line; return the exit code."""
+    """Keep this host in the run of the command line; return the exit code, 0 at once if another process does so.
+
+    If the run was resumed meanwhile, the process becomes a new keeper.
+    """
     run, host = sys.argv[1:]
     holder = lock(run, host)
     if holder is None:

@@ -43,7 +43,7 @@ class EventCursor:
         self._next = self._offset
 
     def new(self) -> List[Row]:
-        """Return the rows after the stored position; the same ones again until `commit`."""
+        """Return the measurements after the stored position; the same ones again until `commit`."""
         self._next, step, measures = self._offset, self.step, dict(self._measured)
         rows: List[Row] = []
         for event in self._read():
@@ -65,7 +65,7 @@ class EventCursor:
         return rows
 
     def commit(self) -> None:
-        """Store the position after the rows that `new` returned, so that they are not sent again."""
+        """Store the position after the measurements that `new` returned, so that they are not sent again."""
         self._offset, (self.step, self._measured) = self._next, self._then
         document = {
             "step": self.step, "offset": self._offset, "measured": self._measured, "batch": self._batch,

@@ -35,7 +35,7 @@ class Follower:
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def follow(self) -> int:
-        """Send rows until the run, or this job of it, has ended; return the exit code."""
+        """Send measurements until the run, or this job of it, has ended; return the exit code."""
         deadline: Optional[float] = None
         while True:
             over = self._over()
@@ -51,7 +51,7 @@ class Follower:
             time.sleep(RETRY_S if count is None and not over else POLL_INTERVAL_S if not count else 0)
 
     def _poll(self) -> Optional[int]:
-        """Send new rows to the tracker and return their number; None after a failure."""
+        """Send new measurements to the tracker and return their number; None after a failure."""
         try:
             rows = self._cursor.new()
             if self._tracker is None and (rows or self._over()):

@@ -29,7 +29,7 @@ class Tracker:
         self._client.update_run(self._id, status="RUNNING")
 
     def log(self, rows: List[Row]) -> None:
-        """Send the values of all rows to MLflow, in as few requests as possible."""
+        """Send the values of all measurements to MLflow, in as few requests as possible."""
         from mlflow.entities import Metric
 
         metrics = [

@@ -30,10 +30,10 @@ class Tracker:
         )
 
     def log(self, rows: List[Row]) -> None:
-        """Send each row to SwanLab."""
+        """Send each measurement to SwanLab."""
         for row in rows:
             self._swanlab.log(dict(row.values), step=row.step)
 
     def close(self, *, finished: bool) -> None:
-        """Wait until all rows are sent."""
+        """Wait until all measurements are sent."""
         self._swanlab.finish(state="success" if finished else "aborted")

@@ -23,7 +23,7 @@ class Tracker:
         self._file.write(tfevents.begin(time.time()))
 
     def log(self, rows: List[Row]) -> None:
-        """Append the rows, without those that an earlier process has written but not committed."""
+        """Append the measurements, without those that an earlier process has written but not committed."""
         for row in rows:
             if any(row.step > self._logged_steps.get(name, -1) for name in row.values):
                 self._file.write(tfevents.scalars(row.time, row.step, row.values))

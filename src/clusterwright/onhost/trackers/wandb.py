@@ -30,10 +30,10 @@ class Tracker:
         self._run.define_metric("*", step_metric="step")
 
     def log(self, rows: List[Row]) -> None:
-        """Send the rows with the step as a value too: a measure may come after a later step."""
+        """Send the measurements with the step as a value too: a measure may come after a later step."""
         for row in rows:
             self._run.log({**row.values, "step": row.step})
 
     def close(self, *, finished: bool) -> None:
-        """Wait until all rows are sent."""
+        """Wait until all measurements are sent."""
         self._run.finish(exit_code=0 if finished else 1)

@@ -31,7 +31,7 @@ class Burned:
     pairs_failed: list[str] = field(default_factory=list)
 
     def add(self, document: Mapping[str, Any]) -> None:
-        """Add the rates, wrong results, errors and readings of one more order to the host's record."""
+        """Add the rates, wrong results, errors and readings of one more run to the host's record."""
         for name, rates in document["rates"].items():
             self.rates.setdefault(name, []).extend(rates)
         for name, messages in document["wrong"].items():

@@ -64,7 +64,7 @@ def burn_in(site: BenchSite) -> BenchOutcome:
 
 
 def orders(lasts_s: int) -> list[float]:
-    """Split the duration into orders of equal length, at most 120 s; return their seconds."""
+    """Split the duration into equal parts of at most 120 s, one for each run of the workers; return their seconds."""
     count = max(1, ceil(lasts_s / ORDER_S))
     return [lasts_s / count] * count
 

@@ -60,7 +60,7 @@ def gpu(site: BenchSite) -> BenchOutcome:
 
 
 def row_of(site: BenchSite, host: str) -> Gpu | None:
-    """Return the catalog's row of the GPUs that the cluster file declares for a host; None if there is no match."""
+    """Return the GPU of the catalog that the cluster file declares for a host; None if there is no match."""
     try:
         return gpu_like(_declared(site, host), catalog.gpus().values())
     except WrightError:

@@ -42,7 +42,7 @@ class Sweep:
     transport: Transport
 
     def largest(self, kind: str) -> SweepRow | None:
-        """Return the row of the operation's largest message; None without the operation."""
+        """Return the measurement of the operation's largest message; None without the operation."""
         return max((row for row in self.rows if row.kind == kind), key=lambda row: row.size, default=None)
 
 

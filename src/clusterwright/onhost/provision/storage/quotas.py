@@ -39,7 +39,7 @@ def differing(rows: List[Json], have: Dict[Key, int]) -> List[str]:
 
 
 def kib(row: Json) -> int:
-    """Return the limit of a desired row in KiB, the unit of setquota."""
+    """Return the desired limit in KiB, the unit of setquota."""
     return int(row["bytes"]) // KIB
 
 

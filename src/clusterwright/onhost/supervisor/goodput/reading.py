@@ -160,7 +160,10 @@ def _failures(figures: Figures) -> str:
 
 
 def _checkpoints(figures: Figures) -> Iterator[str]:
-    """Yield a line with the checkpoint interval and stall, and with the best interval if failures determine one."""
+    """Yield a line with the checkpoint interval and stall, and with the best interval if failures determine one.
+
+    Nothing if interval or stall are unknown; the saving only above WORTH_SAYING.
+    """
     if figures.stall is None or figures.interval is None:
         return
     line = f"checkpoints every {duration(figures.interval)}, {duration(figures.stall)} of stall each"

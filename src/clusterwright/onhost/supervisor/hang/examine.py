@@ -62,7 +62,10 @@ class Examination:
         return max(0.0, self._samples[-1].time + POLL_INTERVAL_S - now) if self._samples else 0.0
 
     def poll(self, now: float) -> Optional[HangFinding]:
-        """Take a sample; return the finding once there are enough samples, None before."""
+        """Take a sample; return the finding once there are enough samples, None before.
+
+        EXITED at once for a process that has ended.
+        """
         sample = sample_process(self._pid, now, self._stacks())
         if not sample.state or sample.state in "ZX":
             return HangFinding(EXITED, "has ended")
@@ -93,7 +96,10 @@ def sample_process(pid: int, now: float, written: Tuple[str, ...] = ()) -> Sampl
 
 
 def enough(samples: Sequence[Sample]) -> bool:
-    """Return True after a second in which the process was not waiting for a CPU, or after MOST_S."""
+    """Return True after a second in which the process was not waiting for a CPU, or after MOST_S.
+
+    A stopped process needs two samples only.
+    """
     first_sample, last = samples[0], samples[-1]
     seconds = last.time - first_sample.time
     if last.state == stacks.STOPPED:
@@ -105,7 +111,10 @@ def enough(samples: Sequence[Sample]) -> bool:
 
 
 def judge(samples: Sequence[Sample]) -> HangFinding:
-    """Derive the finding from the samples; the first has no stacks, since it only requested them."""
+    """Derive the finding from the samples; the first has no stacks, since it only requested them.
+
+    Stopped, else starved, active or working; without any of these it hangs, at the place of the newest stacks.
+    """
     if samples[-1].state == stacks.STOPPED:
         return HangFinding(HUNG, "stopped by a signal (state T)", proven=True)
     spent = _spent(samples)
@@ -185,7 +194,10 @@ def _works(answers: Sequence[str], spent: _Spent) -> Optional[HangFinding]:
 
 
 def _stat(pid: int, task: str = "") -> List[str]:
-    """Return the fields of /proc/PID/stat from the state on (proc(5), field 3), or those of one of its threads."""
+    """Return the fields of /proc/PID/stat from the state on (proc(5), field 3), or those of one of its threads.
+
+    Empty if it has ended.
+    """
     try:
         with open(f"/proc/{pid}/{task}stat", "rb") as file:
             return file.read().rpartition(b")")[2].decode().split()
@@ -198,7 +210,10 @@ def _cpu_s(fields: Sequence[str]) -> float:
 
 
 def _bytes(pid: int) -> int:
-    """Return the bytes that a process has read and written by system calls, and read through mapped memory."""
+    """Return the bytes that a process has read and written by system calls, and read through mapped memory.
+
+    0 if it has ended, or the kernel does not let this process read that.
+    """
     try:
         with open(f"/proc/{pid}/io", "rb") as file:
             return sum(_numbers(file))
@@ -214,7 +229,7 @@ def _numbers(lines: Iterable[bytes]) -> Iterable[int]:
 
 
 def _waited_s(pid: int) -> float:
-    """Return the seconds that the main thread has waited for a CPU (sched-stats, in nanoseconds)."""
+    """Return the seconds that the main thread has waited for a CPU (sched-stats, in nanoseconds); 0 if unknown."""
     try:
         with open(f"/proc/{pid}/schedstat", "rb") as file:
             return int(file.read().split()[1]) / 1e9

@@ -74,7 +74,11 @@ class Inquiry:
         )
 
     def due(self, now: float) -> Dict[str, List[int]]:
-        """Return the ranks to examine now, by host; mostly none. Call it repeatedly."""
+        """Return the ranks to examine now, by host; mostly none. Call it repeatedly.
+
+        None while ranks are being examined, for at most ANSWER_S. First stopped ranks, then suspects if all hosts have
+        reported, then overdue ones.
+        """
         if now < self._not_before or (self._examining and now < self._examining_since + ANSWER_S):
             return {}
         fresh = {host: ranks for host, (expiry, ranks) in self._reports.items() if now < expiry}
@@ -129,7 +133,10 @@ def suspects(stalled_ranks: Sequence[Rank]) -> List[Rank]:
 
 
 def stragglers(stalled_ranks: Sequence[Rank]) -> List[Rank]:
-    """Return the ranks that others wait for and that wait for none: fewer collectives in a group, or fewer steps."""
+    """Return the ranks that others wait for and that wait for none: fewer collectives in a group, or fewer steps.
+
+    If each of them waits for another, all that are late; steps count only if no rank reports collectives.
+    """
     most: Dict[str, int] = {}
     least: Dict[str, int] = {}
     for rank in stalled_ranks:

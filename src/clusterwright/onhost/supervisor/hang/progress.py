@@ -140,7 +140,10 @@ def show(path: str, offset: int, stacks_to: str = "") -> None:
 
 
 def show_agent(environ: Mapping[str, str] = os.environ) -> None:
-    """Update the page of the agent that started this process; without an agent, do nothing."""
+    """Update the page of the agent that started this process; without an agent, do nothing.
+
+    An error goes to stderr: better a rank without hang detection than none.
+    """
     path, _, offset = environ.get(VARIABLE, "").rpartition(":")
     if not path:
         return
@@ -168,7 +171,10 @@ def _write(page: Page, collectives: Collectives) -> None:
 
 
 def _sequence_numbers() -> Dict[str, int]:
-    """Return the counters of torch's process groups, if loaded; all ranks of a group use the same name."""
+    """Return the counters of torch's process groups, if loaded; all ranks of a group use the same name.
+
+    Groups whose counter raises an error are left out.
+    """
     module = sys.modules.get("torch.distributed.distributed_c10d")
     world: Any = getattr(module, "_world", None)
     numbers: Dict[str, int] = {}

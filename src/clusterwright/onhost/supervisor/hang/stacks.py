@@ -53,7 +53,7 @@ def listens(pid: int) -> bool:
 
 
 def request_dump(pid: int) -> bool:
-    """Request that the process write its stacks; return False if it cannot."""
+    """Request that the process write its stacks; return False if it has ended or does not handle the signal."""
     if not listens(pid):
         return False
     try:
@@ -110,7 +110,10 @@ def threads(text: str) -> Tuple[str, ...]:
 
 
 def location(stack: str) -> str:
-    """Return file, line and function of the innermost frame of the script, not of a library."""
+    """Return file, line and function of the innermost frame of the script, else of a library.
+
+    `no Python code` without frames.
+    """
     frames = [match.groupdict() for match in _FRAME.finditer(stack)]
     if not frames:
         return "no Python code"

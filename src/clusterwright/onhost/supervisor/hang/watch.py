@@ -123,7 +123,10 @@ def _repeat_s(stalled_s: float) -> float:
 
 
 def _change_s(previous: ProgressSnapshot, snapshot: ProgressSnapshot, stalled_s: float) -> float:
-    """Return the duration of one step or collective; exact where the script reports its steps."""
+    """Return the duration of one step or collective; exact where the script reports its steps.
+
+    Otherwise the standstill, divided by the steps or collectives in it; a long one counts whole.
+    """
     steps = snapshot.step - previous.step
     if steps > 0 and previous.moved and snapshot.moved > previous.moved:
         return (snapshot.moved - previous.moved) / steps

@@ -25,7 +25,10 @@ TORCH = ("torch", "torch.distributed", "torch._dynamo")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Import the modules, then fork at each order; the child returns from `serve` and becomes what the order says."""
+    """Import the modules, then fork at each order, a request of the agent to start a rank or a store.
+
+    The child returns from `serve` and becomes that.
+    """
     run, agent, *modules = arguments
     begun = time.monotonic()
     forming.install()
@@ -73,7 +76,10 @@ def restart(run: str, agent: str, modules: Sequence[str], problems: Sequence[str
 
 
 def serve(agent: int) -> Optional[Dict[str, Any]]:
-    """Fork at each order; return the order in the child, None in the fork server when the agent closes stdin."""
+    """Fork at each order, a request of the agent to start a process.
+
+    Return the order in the child, None in the fork server when the agent closes stdin.
+    """
     while True:
         line = sys.stdin.readline()
         if not line:

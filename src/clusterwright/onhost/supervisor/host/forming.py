@@ -53,7 +53,10 @@ class Arrival:
 
 
 def read(folder: str, unit: str = RANK) -> List[Arrival]:
-    """Return the ranks or nodes that have left a file; a file that is being written is left out."""
+    """Return those that have left a file of this `unit`, ranks or nodes, of the first MOST_FILES names.
+
+    A file that is being written is left out.
+    """
     arrivals = []
     for name in sorted(os.listdir(folder))[:MOST_FILES]:
         try:
@@ -150,7 +153,10 @@ def end_rank(message: str) -> None:
 
 
 def watch(arguments: Sequence[Any], named: Dict[str, Any]) -> Optional[Watch]:
-    """Watch a call of init_process_group; None where no run is known or a store of the script's own is used."""
+    """Watch a call of init_process_group; None where no run is known or a store of the script's own is used.
+
+    None also for a group of one, or of unknown size.
+    """
     names = ("backend", "init_method", "timeout", "world_size", "rank", "store")
     settings = {**dict(zip(names, arguments)), **named}
     if settings.get("store") is not None:
@@ -180,7 +186,7 @@ def watch_nodes(handler: Any) -> Optional[Watch]:
 def begin(
     rank: Optional[int], world: Optional[int], address: str, unit: str, timeout: Any
 ) -> Optional[Watch]:
-    """Watch a group of two or more; None where no run is known."""
+    """Watch a group of two or more; None for a smaller one, for an unknown size, and where no run is known."""
     environ = os.environ
     run, generation = environ.get("CLUSTERWRIGHT_RUN", ""), environ.get("CLUSTERWRIGHT_GENERATION", "0")
     folder = environ.get(FOLDER) or (os.path.join(run, "logs", generation, "forming") if run else "")

@@ -114,7 +114,7 @@ def signal_process(pid: int, number: int) -> None:
 
 
 def parent_of(pid: int) -> int:
-    """Return the parent of a process; 0 for one that has ended or is a zombie."""
+    """Return the parent of a process; 0 for one that has ended, is a zombie or cannot be read."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             state, parent = file.read().rpartition(b")")[2].split()[:2]  # proc(5): after the name in brackets

@@ -29,7 +29,10 @@ LONGEST_MESSAGE = 500  # characters of an exception in a message to the agent; t
 
 
 def run(command: Sequence[str]) -> None:
-    """Run the program and exit; an exception is reported to the agent before this process unwinds."""
+    """Run the program and exit with its code; an exception is reported to the agent before this process unwinds.
+
+    Also an exit with another code than 0.
+    """
     progress.show_agent()
     bind_workers()
     code: object = 0

@@ -67,7 +67,10 @@ class Ranks:
         self._begun = float("-inf")
 
     def warm(self, env: Mapping[str, str], modules: Sequence[str], *, standby: bool) -> List[Message]:
-        """Start a fork server, or one for stores only if none is requested or memory is short; return notes to log."""
+        """Start a fork server, or one for stores only if none is requested or memory is short; return notes to log.
+
+        Does nothing more than store the arguments if one runs.
+        """
         self._env = {**env, **dict([self.pipe.variable()])}
         self._modules, self._standby = modules, standby
         if self._server_pid:
@@ -205,7 +208,10 @@ class Ranks:
         return messages
 
     def poll(self) -> List[Message]:
-        """Truncate long logs, restart a dead fork server, kill a stuck one; return messages for the supervisor."""
+        """Truncate long logs, restart a dead fork server, kill a stuck one; return messages for the supervisor.
+
+        Logs every LOG_POLL_S; messages only from a restart.
+        """
         if time.monotonic() >= self._logs_polled_at + LOG_POLL_S:
             self._logs_polled_at = time.monotonic()
             for log in self._logs:
@@ -235,7 +241,11 @@ class Ranks:
         return processes.end_descendants(KILL_S, survivors=survivors, excluded_pid=self.excluded_pid)
 
     def _order(self, order: Dict[str, Any]) -> None:
-        """Send the order to the fork server, or start its process cold if there is none for such orders."""
+        """Send the order, a request to start a rank or a store, to the fork server.
+
+        The process is started cold if the server does not run or does not fork that kind; a server that just died is no
+        error.
+        """
         if not self._pending_orders:
             self._progress_timeout.begin(time.monotonic())
         self._pending_orders[order["id"]] = order
@@ -260,7 +270,10 @@ class Ranks:
         self._started(order["id"], started.pid)
 
     def _started(self, order: str, pid: int) -> List[Message]:
-        """Record the process that an order has started; kill it if its generation has ended meanwhile."""
+        """Record the process that the order with this id has started; kill it if its generation has ended meanwhile.
+
+        Return messages for the supervisor, only if a rank has ended already.
+        """
         pending_order = self._pending_orders.pop(order, None)
         if pending_order is None:
             processes.signal_process(pid, signal.SIGKILL)
@@ -285,7 +298,7 @@ class Ranks:
         return dict(exited, cause=cause) if cause else exited
 
     def _lost_server(self) -> List[Message]:
-        """Start the pending orders of a dead fork server cold, and schedule its restart."""
+        """Start what was requested of a dead fork server cold, and schedule its restart."""
         reason, self._why = self._why or "died", ""
         with contextlib.suppress(OSError):  # orders that it has not read
             self._server.stdin.close()
@@ -346,7 +359,7 @@ class ProgressTimeout:
 
 
 def work(pid: int) -> Optional[Tuple[int, ...]]:
-    """Return user and system CPU time in ticks, and bytes read; None if the process has ended."""
+    """Return user and system CPU time in ticks, and bytes read; None if the process has ended or is not readable."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             user, kernel = file.read().rpartition(b")")[2].split()[11:13]

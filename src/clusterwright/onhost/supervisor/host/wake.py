@@ -15,7 +15,13 @@ LONGEST = 4000  # bytes of a line, below PIPE_BUF
 
 
 def send(**fields: Any) -> None:
-    """Send a message to the agent of this process; without an agent, do nothing."""
+    """Send a message to the agent of this process; without an agent, or if it has ended, do nothing.
+
+    Lost if the agent has 64 KiB unread.
+
+    Raises:
+        ValueError: the message is too long for a line.
+    """
     path = os.environ.get(VARIABLE)
     if not path:
         return
@@ -51,7 +57,7 @@ class Pipe:
         return VARIABLE, f"/proc/{os.getpid()}/fd/{self._write}"
 
     def read(self) -> List[Dict[str, Any]]:
-        """Return the messages that have arrived since the last call."""
+        """Return the complete messages that have arrived since the last call; none if there are none."""
         try:
             data = os.read(self._read, 1 << 16)
         except BlockingIOError:
