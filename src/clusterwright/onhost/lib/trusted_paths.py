@@ -71,7 +71,7 @@ def _parts(path: str) -> List[str]:
 def _is_writable_by_others(status: os.stat_result) -> bool:
     """Return True if others may write, or a group other than the owner's private one and those of the system.
 
-    Also for a group or owner without a name.
+    A group that may write counts as another one if it or the owner has no name.
     """
     if not status.st_mode & stat.S_IWGRP or status.st_gid < SYSTEM_GROUPS:
         return bool(status.st_mode & stat.S_IWOTH)

@@ -374,11 +374,7 @@ def wait_for_other_applies(host: LocalHost) -> Optional[int]:
 
 
 def wait_for(host: LocalHost, handle: int, how: int) -> None:
-    """Take the lock, `how` as for flock(2), within `lock_timeout_s`.
-
-    Raises:
-        ChangeError: another apply has the lock; the error names it, and the handle is closed.
-    """
+    """Take the lock within `lock_timeout_s`; else close the handle and raise ChangeError with the lock's owner."""
     deadline = time.monotonic() + host.bundle.get("lock_timeout_s", 0)
     while True:
         try:
