@@ -12,6 +12,7 @@ from clusterwright.errors import WrightError
 
 WRIGHT = (sys.executable, "-m", "clusterwright")
 CLUSTER = (Path(__file__).parents[2] / "examples/university/cluster.yaml").read_text()
+LAB = (Path(__file__).parents[2] / "examples/lab/cluster.yaml").read_text()
 MALLORY = 64001
 
 
@@ -26,6 +27,14 @@ def clone(tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.delenv("CLUSTERWRIGHT_CLUSTER", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return folder
+
+
+@pytest.fixture
+def ssh_folder(tmp_path):
+    """The folder .ssh of the user's home."""
+    folder = tmp_path / "home/.ssh"
+    folder.mkdir(parents=True)
     return folder
 
 
@@ -49,10 +58,20 @@ def test_a_found_file_brings_no_programs_of_ssh(clone, tmp_path, config):
     assert (tmp_path / "ran").exists()
 
 
-def test_a_file_below_the_repository_brings_none_of_above(clone):
-    """The repository as a whole is the stranger's."""
+@pytest.mark.parametrize("mark", [None, "clone/.git", ".git", "clone/site/.git"])
+@pytest.mark.parametrize(
+    "config", ["{clone}/evil", "{clone}/../evil", "{clone}/site/link", "{home}/.ssh/../../clone/evil"]
+)
+def test_no_tree_around_a_found_file_brings_programs(clone, tmp_path, mark, config):
+    """An unpacked archive, a repository around it, and a submodule (whose .git is a file), each with a parent."""
+    (clone / ".git").rmdir()
+    (tmp_path / "evil").write_text("")
+    if mark:
+        (tmp_path / mark).touch()
+    file = write_cluster(clone / "site", config.format(clone=clone, home=tmp_path / "home"))
+
     with pytest.raises(WrightError, match="can start programs"):
-        require_trusted(write_cluster(clone / "site", clone / "evil"))
+        require_trusted(file)
 
 
 def test_an_escape_does_not_hide_the_field(clone):
@@ -63,11 +82,15 @@ def test_an_escape_does_not_hide_the_field(clone):
         require_trusted(file)
 
 
-def test_an_own_ssh_config_elsewhere_is_used(clone, tmp_path):
-    """And a cluster file without one."""
-    (tmp_path / "ssh_config").write_text("")
-    assert require_trusted(write_cluster(clone, tmp_path / "ssh_config")) is None
+def test_an_ssh_config_of_the_user_or_of_root_is_used(clone, ssh_folder):
+    """Also by a link that the user made; and a cluster file without one, and one of a lab."""
+    (ssh_folder / "site").write_text("")
+    (ssh_folder / "dotfiles").symlink_to(clone / "evil")
+    for config in (ssh_folder / "site", ssh_folder / "dotfiles", "/etc/ssh/ssh_config"):
+        assert require_trusted(write_cluster(clone, config)) is None
     (clone / "cluster.yaml").write_text(CLUSTER)
+    assert require_trusted(clone / "cluster.yaml") is None
+    (clone / "cluster.yaml").write_text(LAB)
     assert require_trusted(clone / "cluster.yaml") is None
 
 
@@ -79,11 +102,11 @@ def test_a_pipe_is_no_cluster_file(clone):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
-def test_a_file_of_another_user_is_not_found(clone, tmp_path):
+def test_a_file_of_another_user_is_not_found(clone, ssh_folder):
     """Whether the file, its folder or its ssh_config is that user's."""
-    file = write_cluster(clone, tmp_path / "ssh_config")
-    (tmp_path / "ssh_config").write_text("")
-    for path in (file, clone, tmp_path / "ssh_config"):
+    file = write_cluster(clone, ssh_folder / "site")
+    (ssh_folder / "site").write_text("")
+    for path in (file, clone, ssh_folder / "site"):
         require_trusted(file)
         os.chown(path, MALLORY, MALLORY)
         with pytest.raises(WrightError, match="another user can change") as refused:

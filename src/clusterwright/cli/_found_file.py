@@ -13,8 +13,8 @@ from clusterwright.i18n import _
 def require_trusted(path: Path) -> None:
     """Refuse a cluster file that was found in a folder if another user could write it, or if it names programs.
 
-    Programs of its own: an ssh_config file names programs that ssh starts, so only one outside of the folder of the
-    cluster file, and of its git repository, is used.
+    An ssh_config file names programs that ssh starts. Which files came with the cluster file, nothing tells, so only
+    one that the user or root placed for SSH is used: below ~/.ssh or /etc.
 
     Raises:
         WrightError: `cluster-file-untrusted`.
@@ -37,11 +37,13 @@ def require_trusted(path: Path) -> None:
             path=step,
         )
         raise _untrusted(path, message)
-    if _is_beside(config, path):
+    if not _is_placed_for_ssh(config):
         message = _(
-            "`ssh.config` of {file}, {config}, comes with the cluster file, and can start programs",
+            "`ssh.config` of {file}, {config}, may come with the cluster file, and can start programs:"
+            " of a file that was found, not named, only files below {folders} are used",
             file=path,
             config=config,
+            folders=", ".join(map(str, _ssh_folders())),
         )
         raise _untrusted(path, message)
 
@@ -66,17 +68,10 @@ def _ssh_config_of(path: Path) -> Path | None:
     return Path(config) if isinstance(config, str) and config else None
 
 
-def _is_beside(config: Path, path: Path) -> bool:
-    """Return whether a file, or a link on its path, is in the folder of another one or in its git repository."""
-    from clusterwright.onhost.lib.trusted_paths import resolve_links
+def _ssh_folders() -> tuple[Path, ...]:
+    return Path.home() / ".ssh", Path("/etc")
 
-    home, folder = Path.home().resolve(), path.absolute().parent.resolve()
-    above = [parent for parent in folder.parents if not home.is_relative_to(parent)]
-    top = next((parent for parent in (folder, *above) if (parent / ".git").exists()), folder)
-    steps: list[str] = []
-    try:
-        steps.append(resolve_links(str(config.absolute()), lambda step: steps.append(step.path)))
-    except OSError:
-        return True
-    # The folders above it are steps, too.
-    return any(Path(step).is_relative_to(top) and Path(step) != top for step in steps)
+
+def _is_placed_for_ssh(config: Path) -> bool:
+    """Return whether a path is below ~/.ssh or /etc; where a link there leads is the choice of who made it."""
+    return ".." not in config.parts and any(config.is_relative_to(folder) for folder in _ssh_folders())
