@@ -46,8 +46,9 @@ def test_the_hook_validates_the_files_that_pre_commit_passes(site):
     [hook] = YAML(typ="safe").load(ROOT / ".pre-commit-hooks.yaml")
     files = [str(path.relative_to(site)) for path in site.rglob("*.yaml")]
     passed = sorted(path for path in files if re.search(hook["files"], path))
-    good = run(site, [*shlex.split(hook["entry"]), "cluster.yaml", "job.yaml"])
-    bad = run(site, [*shlex.split(hook["entry"]), *passed])
+    command = [*shlex.split(hook["entry"]), *hook["args"]]
+    good = run(site, [*command, "cluster.yaml", "job.yaml"])
+    bad = run(site, [*command, *passed])
 
     assert hook["language"] == "python"
     assert passed == ["cluster.yaml", "job.yaml", "test/cluster.yaml"]
@@ -55,6 +56,18 @@ def test_the_hook_validates_the_files_that_pre_commit_passes(site):
     assert bad.returncode == 2
     assert "test/cluster.yaml" in bad.stderr
     assert "nodez" in bad.stderr
+
+
+def test_a_name_in_a_commit_is_no_option_of_the_hook(site):
+    """A folder may have any name."""
+    [hook] = YAML(typ="safe").load(ROOT / ".pre-commit-hooks.yaml")
+    name = "--json=/job.yaml"
+    (site / name).parent.mkdir()
+    (site / name).write_text(JOB.replace("nodes:", "nodez:"))
+    result = run(site, [*shlex.split(hook["entry"]), *hook.get("args", []), "cluster.yaml", name])
+
+    assert result.returncode == 2
+    assert "nodez" in result.stderr
 
 
 @pytest.fixture
@@ -125,10 +138,31 @@ def test_a_name_in_a_pull_request_is_no_command_of_the_runner(action, site):
     assert result.returncode == 2
 
 
+@pytest.mark.parametrize(
+    "module", ["pip/__main__.py", "typing.py", "secrets.py", "clusterwright/__init__.py"]
+)
+def test_no_step_of_the_action_runs_a_module_of_the_pull_request(action, site, module):
+    """Each step runs in the checkout, which Python would take for a folder of modules."""
+    install = YAML(typ="safe").load(ROOT / "action.yml")["runs"]["steps"][1]["run"]
+    (site / module).parent.mkdir(exist_ok=True)
+    (site / module).write_text("import pathlib; pathlib.Path('ran').touch()\n")
+    (site / module).with_name("__init__.py").touch()
+    for name, text in (
+        ("python", f'#!/bin/sh\nexec {sys.executable} "$@"\n'),
+        ("wright", f"#!{sys.executable}\nfrom clusterwright.cli import main\nmain()\n"),  # as pip writes it
+    ):
+        (site.parent / "bin" / name).write_text(text)
+        (site.parent / "bin" / name).chmod(0o755)
+    run(site, ["bash", "-c", install], GITHUB_ACTION_PATH="/nonexistent")
+    action()
+
+    assert not (site / "ran").exists()
+
+
 def test_the_action_installs_the_release_that_it_is_part_of():
     """The folder of the action is this repository; the inputs stand in no script."""
     steps = YAML(typ="safe").load(ROOT / "action.yml")["runs"]["steps"]
 
-    assert steps[1]["run"] == 'python -m pip install --quiet "$GITHUB_ACTION_PATH"'
+    assert steps[1]["run"] == 'python -I -m pip install --quiet "$GITHUB_ACTION_PATH"'
     assert (ROOT / "pyproject.toml").exists()
     assert not [step for step in steps if "${{" in step.get("run", "")]
