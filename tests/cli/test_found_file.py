@@ -60,7 +60,14 @@ def test_a_found_file_brings_no_programs_of_ssh(clone, tmp_path, config):
 
 @pytest.mark.parametrize("mark", [None, "clone/.git", ".git", "clone/site/.git"])
 @pytest.mark.parametrize(
-    "config", ["{clone}/evil", "{clone}/../evil", "{clone}/site/link", "{home}/.ssh/../../clone/evil"]
+    "config",
+    [
+        "{clone}/evil",
+        "{clone}/../evil",
+        "{clone}/site/link",
+        "{home}/.ssh/../../clone/evil",
+        "/proc/self/cwd/evil",  # wright train site/job.yaml
+    ],
 )
 def test_no_tree_around_a_found_file_brings_programs(clone, tmp_path, mark, config):
     """An unpacked archive, a repository around it, and a submodule (whose .git is a file), each with a parent."""

@@ -199,6 +199,49 @@ def test_links_in_the_folder_lead_out_of_it_for_no_tool(folder):
     assert "b.out" in texts(own)
 
 
+@pytest.mark.parametrize(
+    ("link", "name", "values"),
+    [
+        ("cluster.yaml", "jobs", {}),
+        ("cluster.yaml", "top", {}),
+        ("cluster.yaml", "report_job", {"job": "1"}),
+        ("cluster.yaml", "report_cluster", {}),
+        ("other.yaml", "jobs", {}),
+        ("model/config.json", "plan_size", {"model": "model"}),
+        ("model/config.json", "plan_size", {"model": "beside/model"}),
+    ],
+)
+def test_no_file_that_a_tool_reads_by_default_is_a_link_out_of_the_folder(folder, link, name, values):
+    """The file of a cluster, one of another name, the config.json of a model: also behind another link."""
+    secret = folder.parent / "secret"
+    secret.write_text('{"model_type": "SECRET"}\nnodes: {SECRET: [\nRuntimeError: SECRET\n')
+    if link.endswith("json"):
+        secret.write_text('{"model_type": "SECRET"}')
+    (folder / "model").mkdir()
+    (folder / "beside").symlink_to(".")
+    (folder / "cluster.yaml").unlink()
+    (folder / link).symlink_to(secret)
+    result = asyncio.run(run_tool(TOOL[name], values, Scope(folder, None)))
+
+    assert "SECRET" not in texts(result)
+    assert "internal" not in texts(result)
+    assert link == "other.yaml" or f"a link leads out of {folder}" in " ".join(texts(result).split())
+
+
+def test_links_within_the_folder_and_to_modules_are_followed(folder, monkeypatch):
+    """As is the cluster file that the operator names elsewhere; uv links the modules of an environment."""
+    (folder / "one.yaml").symlink_to("cluster.yaml")
+    (folder / "lib").mkdir()
+    (folder / "lib/clusterwright").symlink_to(Path(_mcp_tools.__file__).parents[1])
+    monkeypatch.setenv("PYTHONPATH", str(folder / "lib"))
+    valid = asyncio.run(run_tool(TOOL["validate"], {"file": "one.yaml"}, Scope(folder, None)))
+    (folder.parent / "secret.yaml").write_bytes((folder / "cluster.yaml").read_bytes())
+    named = asyncio.run(run_tool(TOOL["jobs"], {}, Scope(folder, folder.parent / "secret.yaml")))
+
+    assert not valid.is_error, texts(valid)
+    assert "leads out of" not in texts(named)
+
+
 def test_a_value_is_never_an_option(folder):
     """Values stand behind `=` or behind `--`, where neither the command nor wright looks for options."""
     line = command_line(TOOL["report_team"], {"name": "--html=x.html", "month": "--csv=y"}, folder)
