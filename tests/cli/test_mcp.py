@@ -228,6 +228,18 @@ def test_no_file_that_a_tool_reads_by_default_is_a_link_out_of_the_folder(folder
     assert link == "other.yaml" or f"a link leads out of {folder}" in " ".join(texts(result).split())
 
 
+def test_a_folder_of_modules_is_no_exception(folder, monkeypatch):
+    """A user who works on a package may have the folder in PYTHONPATH."""
+    (folder.parent / "secret.yaml").write_text("SECRET: [\n")
+    (folder / "cluster.yaml").unlink()
+    (folder / "cluster.yaml").symlink_to("../secret.yaml")
+    monkeypatch.setenv("PYTHONPATH", f"{os.environ.get('PYTHONPATH', '')}:{folder}")
+    result = asyncio.run(run_tool(TOOL["jobs"], {}, Scope(folder, None)))
+
+    assert "SECRET" not in texts(result)
+    assert "leads out of" in texts(result)
+
+
 def test_links_within_the_folder_and_to_modules_are_followed(folder, monkeypatch):
     """As is the cluster file that the operator names elsewhere; uv links the modules of an environment."""
     (folder / "one.yaml").symlink_to("cluster.yaml")

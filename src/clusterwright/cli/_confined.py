@@ -16,10 +16,12 @@ _EVENTS = ("open", "os.listdir", "os.scandir")  # of Python, before it opens a p
 def refuse_links_out(folder: str) -> None:
     """From now on no path that goes through the folder opens what is outside of it, whichever module opens it.
 
-    Modules of the program itself are exempt: an environment in the folder may link to them.
+    Modules are exempt, because an environment in the folder may link to them, unless the folder itself has modules.
     """
     top = _with_slash(os.path.realpath(folder))
-    modules = tuple(_with_slash(str(Path(entry).absolute())) for entry in sys.path if entry)
+    modules = tuple(
+        _with_slash(str(Path(entry).absolute())) for entry in sys.path if not _is_above(entry, top)
+    )
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event not in _EVENTS or not isinstance(arguments[0], str | bytes | os.PathLike):
@@ -43,6 +45,10 @@ def _leads_out(absolute: str, top: str) -> bool:
     parts = absolute.split("/")
     parents = ("/".join(parts[:count]) or "/" for count in range(1, len(parts)))
     return any(_with_slash(os.path.realpath(parent)).startswith(top) for parent in parents)
+
+
+def _is_above(entry: str, top: str) -> bool:
+    return top.startswith(_with_slash(os.path.realpath(entry)))
 
 
 def _with_slash(path: str) -> str:
