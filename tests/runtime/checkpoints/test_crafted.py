@@ -1,10 +1,12 @@
 """Checkpoints that another user made: an error in time, without much memory, and nothing outside of their folder."""
 
+import io
 import json
 import os
 import pickle
 import struct
 import time
+import zipfile
 
 import pytest
 
@@ -12,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from clusterwright.onhost.lib import checkpoint_manifest
 from clusterwright.onhost.runs.run_checkpoints import listing, verify
-from clusterwright.runtime.checkpoints import disk, manifest, memory, part, tree
+from clusterwright.runtime.checkpoints import disk, forms, manifest, memory, part, tree
 from clusterwright.runtime.checkpoints.checkpoint import load
 from clusterwright.runtime.checkpoints.source import Damaged
 
@@ -132,3 +134,69 @@ def test_no_part_is_named_twice(tmp_path):
     with pytest.raises(Damaged, match="invalid field"):
         load(step)
     assert os.listdir(step)
+
+
+def shared_lists(levels):
+    """Return a structure of a few bytes a level, with two paths to each next level."""
+    value = []
+    for _ in range(levels):
+        value = [value, value]
+    return value
+
+
+def shared_tuples(levels):
+    """Return the pickle of a dict whose key is a tuple with two paths to each next level, which Python cannot hash."""
+    text = b"\x80\x04})\x94"
+    for level in range(levels):
+        text += b"0h" + bytes([level]) + b"h" + bytes([level]) + b"\x86\x94"
+    return text + b"Ns."
+
+
+@pytest.mark.parametrize("levels", [24, 60])
+@pytest.mark.parametrize("kind", ["lists", "dicts", "torch.save", "keys"])
+def test_shared_containers_are_damage_and_not_copied(tmp_path, kind, levels):
+    """200 bytes would become 2 to the power of 24 or 60 lists."""
+    value = {"model": shared_lists(levels)}
+    if kind == "dicts":
+        value = {"model": {"a": value, "b": value}}
+    stream = io.BytesIO()
+    if kind == "torch.save":
+        torch.save(value, stream)
+    packed = {"torch.save": b"T" + stream.getvalue(), "keys": b"P" + shared_tuples(levels)}
+    step = craft(tmp_path, structure=packed.get(kind, b"P" + pickle.dumps(value, protocol=4)))
+    start = time.monotonic()
+    with pytest.raises(Damaged, match="the structure of the state names the same"):
+        load(step)
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("key", [False, True])
+def test_a_torch_file_of_shared_containers_is_damage(tmp_path, key):
+    """Also where a key of its pickle is one, which loading alone would hash."""
+    path = tmp_path / "state.pt"
+    torch.save({"model": shared_lists(60)}, path)
+    if key:
+        with zipfile.ZipFile(path) as archive, zipfile.ZipFile(tmp_path / "key.pt", "w") as crafted:
+            for name in archive.namelist():
+                is_pickle = name.endswith("data.pkl")
+                crafted.writestr(name, shared_tuples_of_torch(60) if is_pickle else archive.read(name))
+        path = tmp_path / "key.pt"
+    with pytest.raises(Damaged, match="the structure of the state names the same"):
+        forms.FORMS["torch"][1](path)
+
+
+def shared_tuples_of_torch(levels):
+    """Return `shared_tuples` in the protocol of torch.save."""
+    text = b"\x80\x02})q\x00"
+    for level in range(levels):
+        text += b"0h" + bytes([level]) + b"h" + bytes([level]) + b"\x86q" + bytes([level + 1])
+    return text + b"Ns."
+
+
+def test_containers_that_a_state_names_twice_are_saved_and_restored():
+    """As the betas of an optimizer in each of its groups, and keys that are tuples."""
+    betas, key = (0.9, 0.999), ("a", (1, 2))
+    state = {"groups": [{"betas": betas, key: []} for _ in range(1000)], "types": {torch.float32, torch.int8}}
+    for value in (state, {"groups": state["groups"]}):
+        packed = tree.pack(tree.flatten(value, "", {}))
+        assert tree.restore(tree.unpack(packed), {}) == value

@@ -26,7 +26,7 @@ def _write_torch(state: dict[str, Any], path: Path) -> None:
 
 
 def _read_torch(path: Path) -> Any:
-    return torch.load(path, map_location="cpu", weights_only=True)
+    return tree.load_torch(path)
 
 
 def _write_dcp(state: dict[str, Any], path: Path) -> None:
@@ -79,7 +79,7 @@ def _read_dcp(path: Path) -> Any:
     tensors: dict[str, torch.Tensor] = {}
     for key_path, value in named.items():
         tree.flatten(value, "/".join(key_path), tensors)
-    return tree.unflatten(tree.unpack(ours), tensors)
+    return tree.restore(tree.unpack(ours), tensors)
 
 
 def _nested(values_by_path: dict[tuple[Any, ...], Any]) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import pickle  # nosec B403 # _PlainUnpickler refuses every class
-import pickletools
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import torch
 
-from clusterwright.runtime.checkpoints import memory
+from clusterwright.runtime.checkpoints import memory, sharing
 from clusterwright.runtime.checkpoints.part import DTYPES, NAMED, SUMS
 from clusterwright.runtime.checkpoints.source import Damaged
 
@@ -127,22 +127,27 @@ def unpack(packed: torch.Tensor) -> Any:
 
 def _loaded(packed: torch.Tensor) -> Any:
     length = int.from_bytes(memory.view(packed[:8]), "little")
-    stream = io.BytesIO(memory.view(packed[8 : 8 + length]))
-    if stream.read(1) != _PICKLE:
-        return torch.load(stream, map_location="cpu", weights_only=True)
-    _refuse_memo_indexes(stream)
-    return _PlainUnpickler(stream).load()
+    data = memory.view(packed[8 : 8 + length])
+    if data[:1] != _PICKLE:
+        return load_torch(io.BytesIO(data[1:]))
+    sharing.require_few_copies_in_keys(data[1:], indexes=False)
+    value = _PlainUnpickler(io.BytesIO(data[1:])).load()
+    sharing.require_few_copies(value)
+    return value
 
 
-def _refuse_memo_indexes(stream: io.BytesIO) -> None:
-    """Raise Damaged for a pickle that names an index of the memo, for which Python reserves memory up to the index.
+def load_torch(source: Path | BinaryIO) -> Any:
+    """Load a file of torch.save without running code from it.
 
-    Protocol 4, ours, writes none.
+    Raises:
+        Damaged: its structure, of few bytes, would become one of many items.
+        Exception: torch cannot read it.
     """
-    begin = stream.tell()
-    if any(opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") for opcode, _, _ in pickletools.genops(stream)):
-        raise Damaged("the structure of the state has an index of another protocol")
-    stream.seek(begin)
+    if (data := sharing.pickle_of(source)) is not None:
+        sharing.require_few_copies_in_keys(data, indexes=True)
+    value = torch.load(source, map_location="cpu", weights_only=True)
+    sharing.require_few_copies(value)
+    return value
 
 
 def _pickled(value: Any) -> bytes:
