@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "clusterwright"
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
-EVERYWHERE = {"units", "errors", "plugins", "drawing"}
+EVERYWHERE = {"units", "errors", "file_arguments", "plugins", "drawing"}
 ROW = re.compile(r"^\| `([a-z_]+)/?` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
 PLACE = re.compile(r"`([\w/]+\.(?:py|toml))(?:::([\w.]+))?`")
 

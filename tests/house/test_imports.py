@@ -3,8 +3,8 @@
 import pytest
 
 STAGES = [
-    "i18n", "errors", "plugins", "units", "drawing", "platforms", "slurm", "onhost", "edge", "catalog", "config",
-    "plan", "provision", "check", "runtime", "launch", "adopt", "monitor", "diagnose", "heal", "lab", "cli",
+    "i18n", "errors", "file_arguments", "plugins", "units", "drawing", "platforms", "slurm", "onhost", "edge",
+    "catalog", "config", "plan", "provision", "check", "runtime", "launch", "adopt", "monitor", "diagnose", "heal", "lab", "cli",
 ]  # fmt: skip
 NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
 LIB = "clusterwright.onhost.lib"  # importable by all programs on hosts and by the runtime
@@ -59,7 +59,10 @@ def test_a_stage_imports_only_stages_to_its_left(source):
             if own not in STAGES or other in (None, own):
                 continue
             leftwards = STAGES.index(other) < STAGES.index(own) and (own, other) not in NEVER
-            beneath = own in {"i18n", "errors", "units", "drawing", "platforms", "slurm"} and other != "i18n"
+            beneath = (
+                own in {"i18n", "errors", "file_arguments", "units", "drawing", "platforms", "slurm"}
+                and other != "i18n"
+            )
             if beneath or not leftwards:
                 wrong.append(f"{module.name}:{line}: {own} imports {name}")
 

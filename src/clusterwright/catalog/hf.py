@@ -13,6 +13,7 @@ from clusterwright.catalog.models import architecture
 from clusterwright.catalog.records import Architecture
 from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name, unreadable_fix
+from clusterwright.file_arguments import read_argument
 from clusterwright.i18n import _
 
 _LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
@@ -267,7 +268,7 @@ def _model_name(config: Mapping[str, Any], file: str) -> str:
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(read_argument(path).decode())
     except (OSError, UnicodeDecodeError) as error:
         fix = _("name a model of the catalog (wright plan catalog models) or the path of a config.json")
         message = f"{path}: {getattr(error, 'strerror', None) or error}"

@@ -15,6 +15,7 @@ from clusterwright.catalog.records import Architecture, Deal, Gpu, Price
 from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.user_catalog_keys import PRICE_KEYS, TABLES, Key, Table
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name, unreadable_fix
+from clusterwright.file_arguments import read_argument
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError
 
@@ -35,9 +36,7 @@ def _places() -> tuple[Path, ...]:
 
 
 def _read(path: Path) -> str:
-    if path.exists() and not path.is_file():  # a device may never end
-        raise OSError(_("it is not a regular file"))
-    return path.read_bytes().decode()
+    return read_argument(path).decode()
 
 
 def load(path: Path) -> UserCatalog:

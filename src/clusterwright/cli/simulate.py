@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -13,6 +14,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
+from clusterwright.file_arguments import open_argument
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
@@ -202,7 +204,7 @@ def _lines(path: Path) -> Iterator[str]:
         yield from sys.stdin
         return
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        with TextIOWrapper(open_argument(path), "utf-8", errors="replace", newline="\n") as file:
             yield from file
     except OSError as error:
         fix = unreadable_fix(error, path, _("pass a readable file"))

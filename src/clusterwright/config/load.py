@@ -21,6 +21,7 @@ from clusterwright.config.rules import clashes
 from clusterwright.config.schema import Kind
 from clusterwright.config.source import Loc, Source, dotted
 from clusterwright.errors import Finding, Location, SpecError, closest_name, unreadable_fix
+from clusterwright.file_arguments import read_argument
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:  # each file's models are imported when one is read (start-up time)
@@ -31,9 +32,6 @@ SpecModel = TypeVar("SpecModel", bound=Section)
 
 _ADDRESS = re.compile(r"([a-z]+):/{1,2}(\S+)")  # pathlib makes one slash of two
 _MOST_ENTRIES = 1000  # of a folder, among which a file with a similar name is searched
-_DESCRIPTOR = re.compile(
-    r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+"
-)  # of the caller, such as that of `<(command)`
 _MOST_BYTES = 16 * 1024 * 1024  # a slurm.conf; the readers of cluster and job files accept less
 _OF_A_CLUSTER = ("networks", "partitions", "storage", "users", "teams", "lab")
 _OF_A_JOB = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "elastic", "container")
@@ -128,11 +126,8 @@ def text_of(path: Path) -> str:
 
 
 def _bytes_of(path: Path, fix: str) -> bytes:
-    if path.is_fifo() and not _DESCRIPTOR.fullmatch(str(path)):
-        raise _unreadable(path, _("it is a pipe, for which the command would wait"), fix)
     try:
-        with path.open("rb") as file:
-            return file.read(_MOST_BYTES)  # a device may never end
+        return read_argument(path, _MOST_BYTES)
     except OSError as error:
         raise _unreadable(path, str(error.strerror), unreadable_fix(error, path, fix)) from error
 

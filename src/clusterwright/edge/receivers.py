@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clusterwright.errors import WrightError
+from clusterwright.file_arguments import read_argument
 from clusterwright.i18n import _
 
 _MOST_BYTES = 8192
@@ -28,7 +29,7 @@ def receiver_secrets(files: Mapping[str, tuple[str, bool]]) -> dict[str, bytes]:
 def _read(name: str, path: Path, *, address: bool) -> bytes:
     try:
         mode = path.stat().st_mode & 0o777
-        text = path.read_bytes()[: _MOST_BYTES + 1]
+        text = read_argument(path, _MOST_BYTES + 1)
     except OSError as error:
         fix = _(
             "write the secret of receiver `{name}` to this file, and run chmod 600 {path}",

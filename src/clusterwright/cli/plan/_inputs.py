@@ -252,9 +252,10 @@ def read_table(path: Path, out: Path | None = None) -> bytes:
         WrightError: the file cannot be read or is no text, or `out` is the table itself.
     """
     from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
+    from clusterwright.file_arguments import read_argument
 
     try:
-        data = path.read_bytes()
+        data = read_argument(path)
     except OSError as error:
         message = f"{error.strerror}: {path}"
         fix = unreadable_fix(error, path, _("pass the path of a readable file"))

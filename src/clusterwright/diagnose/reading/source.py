@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -13,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from clusterwright.file_arguments import DESCRIPTOR
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.safe_reader import pin
 
 HEAD = 8192
 _PACKED = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
-_DESCRIPTOR = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+")
 _MAGIC = (
     b"\x7fELF",
     b"PK\x03\x04",
@@ -67,7 +66,7 @@ def opened(path: Path) -> BinaryIO:
     Raises:
         OSError: it cannot be opened, or is a pipe, a device or a socket, which could block the reader or never end.
     """
-    if _DESCRIPTOR.fullmatch(str(path)):
+    if DESCRIPTOR.fullmatch(str(path)):
         return path.open("rb")
     with pin(path) as place:
         if not stat.S_ISREG(os.fstat(place).st_mode):

@@ -10,6 +10,7 @@ from typing import Any
 
 from clusterwright.config.job import Job
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.file_arguments import read_argument
 from clusterwright.i18n import _
 from clusterwright.launch.hosts.allocation import Allocation, find_allocation, mpi_task
 from clusterwright.launch.hosts.hostfile import SlotHost, read_hostfile
@@ -47,7 +48,7 @@ def hosts_of(hostfile: Path, environment: Mapping[str, str] = os.environ) -> tup
 def allocation_of(environment: Mapping[str, str]) -> Allocation | None:
     """Return the allocation of the environment, with the files that its variables name; None for an unreadable file."""
     try:
-        return find_allocation(environment, lambda file: Path(file).read_text(encoding="utf-8"))
+        return find_allocation(environment, lambda file: read_argument(file).decode())
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clusterwright.config.names import expand_valid
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, unreadable_fix
+from clusterwright.file_arguments import read_argument
 from clusterwright.i18n import _
 
 MOST_HOSTS = 64
@@ -52,7 +53,7 @@ def read_hostfile(file: Path) -> tuple[SlotHost, ...]:
         WrightError: the file cannot be read, or a line is none of a hostfile.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_argument(file).decode()
     except (OSError, UnicodeDecodeError) as error:
         otherwise = _("name a file with one host a line: --hostfile FILE")
         raise WrightError.from_code(

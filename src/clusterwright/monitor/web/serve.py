@@ -13,6 +13,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
+from clusterwright.file_arguments import open_argument
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.connections import Connections
 
@@ -93,7 +94,7 @@ def checked(listener: Listener, *, users: bool) -> Listener:
 def _load(cert: Path, key: Path) -> None:
     for path in (cert, key):
         try:
-            path.open("rb").close()
+            open_argument(path).close()
         except OSError as error:
             fix = unreadable_fix(error, path, _("pass the path of a readable file"))
             raise _refused("web-tls", f"{error.strerror}: {path}", fix) from error

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.file_arguments import read_argument
 from clusterwright.i18n import _, _n
 
 ROLES = ("viewer", "user", "operator")  # each role includes the rights of those before it
@@ -113,13 +114,13 @@ class Users:
 
     def _read(self) -> dict[str, WebUser]:
         try:
-            rows = json.loads(self.path.read_text(encoding="utf-8"))["users"]
+            rows = json.loads(read_argument(self.path))["users"]
             return {
                 name: WebUser(name, row["role"], _bytes(row["salt"]), _bytes(row["scrypt"]))
                 for name, row in rows.items()
                 if row["role"] in ROLES
             }
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise self._unusable(
                 _("{path} cannot be parsed: {error}", path=self.path, error=error),
                 _("repair the file, or delete it and add the users again"),
