@@ -94,3 +94,11 @@ def test_a_host_and_a_check_judge_a_log_alike(awk, lines, wait):
     now, text = as_log(lines)
 
     assert by_host(awk, text, now + wait) == by_check(text, now + wait)
+
+
+@pytest.mark.parametrize("awk", AWKS)
+@pytest.mark.parametrize("indent", ["", "              "])
+def test_a_line_without_a_time_is_no_message(awk, indent):
+    """It is the rest of a name with a newline that a user chose and the kernel quotes."""
+    text = f"[    9.000000] a.out[9]: segfault in x\n{indent}NVRM: Xid (PCI:0000:3b:00): 79, pid=1, x[400000+1000]\n"
+    assert by_host(awk, text, 12.0) == []

@@ -334,3 +334,24 @@ def test_a_name_that_a_user_chose_is_no_fault_in_the_log_of_the_kernel(tmp_path,
     for text, is_lost in ((xid, True), (line.format(xid), False)):
         path.write_text(f"2026-11-27T23:10:01+0000 gpu-node1 kernel: {text}\n")
         assert any(diagnosis.exclude for diagnosis in diagnose_log(path)) is is_lost
+
+
+@pytest.mark.parametrize("newlines", [1, 40])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "[  142.123456] ",
+        "<4>[  142.123456] ",
+        "[Fri Nov 27 23:10:01 2026] ",
+        "Nov 27 23:10:01 gpu-node1 kernel: ",
+    ],
+)
+def test_a_newline_in_a_name_that_the_kernel_quotes_begins_no_message(tmp_path, start, newlines):
+    """Each message has its time; what follows without one is the rest of a name that a user chose."""
+    xid = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus"
+    crash = "a.out[4242]: segfault at 0 ip 0000000000000000 sp 00007ffd error 14 in x"
+    path = tmp_path / "dmesg.log"
+    for indent in ("", "               ", " " * 34):
+        for text, is_lost in ((xid, True), (crash + "\n" * newlines + indent + xid + "[400000+1000]", False)):
+            path.write_text(f"{start}usb 1-1: new device\n{start}{text}\n")
+            assert any("xid" in diagnosis.mode for diagnosis in diagnose_log(path)) is is_lost

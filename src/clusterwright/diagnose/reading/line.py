@@ -17,6 +17,12 @@ HEAD = 120  # characters in which a line has its level
 CHARS_BEFORE, CHARS_AFTER = 1500, 3000  # characters of a line that are kept around a match
 BACK = 2048  # bytes before a line without a timestamp in which one is searched,
 BACK_LINES = 12  # and lines
+# A fault of a GPU in a line of the driver, and the begin of a line of the kernel, as dmesg and the journal print them.
+_GPU_FAULT = re.compile(r"NVRM|\bS?X[Ii][Dd]\b|fallen off the bus")
+_KERNEL_LINE = re.compile(
+    rb"^(?:<\d{1,3}>)?\[(?: *\d+\.\d+|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] |^.{1,120}? kernel: ",
+    re.MULTILINE,
+)
 
 
 class Line:
@@ -62,4 +68,20 @@ class Line:
 
     def has_unquoted(self, text: str) -> bool:
         """Return whether the line contains a text that is not only quoted."""
-        return text in self.text and not is_quoted(self.parts.body, text, self._above)
+        return (
+            text in self.text
+            and not is_quoted(self.parts.body, text, self._above)
+            and not self._continues_kernel_message
+        )
+
+    @cached_property
+    def _continues_kernel_message(self) -> bool:
+        """Whether the line is no message of the driver, but the rest of one in which a user chose a newline.
+
+        In a log of the kernel each message begins with its time; a name that the kernel quotes may have newlines.
+        """
+        if not _GPU_FAULT.search(self.text) or _KERNEL_LINE.match(self.text.encode()):
+            return False
+        if moment(self.text, self._year):
+            return False
+        return _KERNEL_LINE.search(self._data[max(0, self.begin - BACK) : self.begin]) is not None

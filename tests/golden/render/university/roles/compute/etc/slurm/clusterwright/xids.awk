@@ -17,8 +17,9 @@ BEGIN {
 }
 
 # A message counts from its first character on: the kernel also logs texts that users choose, such as the name of a
-# control group. Where the journal prints it, the host and `kernel:` come before it.
-/NVRM:|Xid \(|clusterwright/ {
+# control group. Where the journal prints it, the host and `kernel:` come before it. A line without a time is none: it
+# continues a message in which a user chose a newline.
+/^\[ *[0-9]+\.[0-9]+\] .*(NVRM:|Xid \(|clusterwright)/ {
   at = $0; sub(/^\[ */, "", at); sub(/\].*/, "", at); at += 0
   sub(/^\[ *[0-9.]+\] */, ""); sub(/^[^ ]+ kernel: /, ""); sub(/^[^ ]+ clusterwright\[[0-9]+\]: /, "clusterwright: ")
   if (match($0, /^NVRM: (The NVIDIA )?GPU (at )?(PCI:)?[0-9a-fA-F]+:[0-9a-fA-F][0-9a-fA-F]:[0-9a-fA-F][0-9a-fA-F]/)) {
