@@ -1,7 +1,10 @@
 """Checkpoints in other forms, and back, bit for bit."""
 
+import dataclasses
+import io
 import json
 import os
+import pickle
 import shutil
 
 import pytest
@@ -141,6 +144,57 @@ def test_a_file_that_would_run_code_is_refused(tmp_path, monkeypatch):
 
     assert refused.value.code == "checkpoint-unsafe"
     assert [path.name for path in tmp_path.iterdir()] == ["evil.pt"]
+
+
+def a_dcp(folder, *, metadata=None, value=7):
+    """A DCP checkpoint of torch with another `.metadata`, or another value in place of a number."""
+    dcp.save(
+        {"model": torch.nn.Linear(2, 2).state_dict(), "step": 7}, storage_writer=dcp.FileSystemWriter(folder)
+    )
+    about = pickle.loads((folder / ".metadata").read_bytes())
+    if metadata:
+        (folder / ".metadata").write_bytes(pickle.dumps(metadata(about)))
+    if value != 7:
+        key, info = next((key, info) for key, info in about.storage_data.items() if key.fqn == "step")
+        stream = io.BytesIO()
+        torch.save(value, stream)
+        data = (folder / info.relative_path).read_bytes() + stream.getvalue()
+        info = dataclasses.replace(
+            info, offset=len(data) - len(stream.getvalue()), length=len(stream.getvalue())
+        )
+        (folder / info.relative_path).write_bytes(data)
+        (folder / ".metadata").write_bytes(
+            pickle.dumps(dataclasses.replace(about, storage_data={**about.storage_data, key: info}))
+        )
+
+
+def outside(about):
+    """Metadata that name a file above the folder."""
+    moved = {key: dataclasses.replace(info, relative_path="../a") for key, info in about.storage_data.items()}
+    return dataclasses.replace(about, storage_data=moved)
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+@pytest.mark.parametrize(
+    "crafted",
+    [
+        {"metadata": lambda _about: Sneaky()},
+        {"metadata": lambda about: dataclasses.replace(about, planner_data=Sneaky())},
+        {"metadata": lambda _about: {"storage_data": {}}},
+        {"metadata": outside},
+        {"value": Sneaky()},
+    ],
+    ids=["instead", "inside", "other", "outside", "value"],
+)
+def test_a_dcp_checkpoint_runs_nothing(tmp_path, monkeypatch, crafted):
+    """DCP's own reader would run the code of its metadata and of its values."""
+    monkeypatch.chdir(tmp_path)
+    a_dcp(tmp_path / "dcp", **crafted)
+    with pytest.raises(Refused) as refused:
+        convert(tmp_path / "dcp", tmp_path / "step-00000007", origin="dcp")
+
+    assert refused.value.code.startswith("checkpoint-")
+    assert [path.name for path in tmp_path.iterdir()] == ["dcp"]
 
 
 def test_another_model_is_refused_by_its_tensors(tmp_path):

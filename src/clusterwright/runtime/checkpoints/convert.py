@@ -121,7 +121,7 @@ def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
 def _read_other(source: Path, form: str) -> dict[str, Any]:
     try:
         state = forms.FORMS[form][1](source)
-    except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
+    except (Damaged, OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         if form == "torch" and "global" in str(error).lower():  # in torch's message about refused classes
             message = f"{source} holds more than values, and loading it would run code: {reason}"

@@ -55,13 +55,14 @@ def _run_single_process(action: Callable[..., object], *arguments: Any, **named:
 def _read_dcp(path: Path) -> Any:
     """Read a whole DCP checkpoint into CPU memory.
 
-    One that Clusterwright wrote is restored exactly, others as nested dicts.
+    One that Clusterwright wrote is restored exactly, others as nested dicts. Nothing of it runs.
     """
-    from torch.distributed.checkpoint.filesystem import FileSystemReader
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
     from torch.distributed.checkpoint.state_dict_loader import load
 
-    about = FileSystemReader(path).read_metadata()
+    from clusterwright.runtime.checkpoints.dcp_reader import DcpReader, PlainPlanner
+
+    about = DcpReader(path).read_metadata()
     state = {
         key: torch.empty(entry.size, dtype=entry.properties.dtype)
         if isinstance(entry, TensorStorageMetadata)
@@ -70,7 +71,7 @@ def _read_dcp(path: Path) -> Any:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _run_single_process(load, state, storage_reader=FileSystemReader(path))
+        _run_single_process(load, state, storage_reader=DcpReader(path), planner=PlainPlanner())
     paths = about.planner_data or {}
     named = {tuple(map(str, paths.get(key, (key,)))): value for key, value in state.items()}
     ours = named.pop((_OURS, "tree"), None)

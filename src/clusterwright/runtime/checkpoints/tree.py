@@ -17,7 +17,7 @@ _TENSOR_KEY = "\0tensor"  # no state_dict has this key
 _RESERVED = {"rank", "tree", SUMS}  # other names in a part
 _PICKLE, _TORCH = b"P", b"T"  # format of a packed rest
 # What reading a crafted structure raises, beside Damaged.
-_CRAFTED = (
+CRAFTED = (
     ArithmeticError,
     AttributeError,
     EOFError,
@@ -121,7 +121,7 @@ def unpack(packed: torch.Tensor) -> Any:
     """
     try:
         return _loaded(packed)
-    except _CRAFTED as error:
+    except CRAFTED as error:
         raise Damaged(f"the structure of the state cannot be read: {type(error).__name__}") from error
 
 
