@@ -4,8 +4,8 @@ import pytest
 
 STAGES = [
     "i18n", "errors", "file_arguments", "plugins", "units", "drawing", "platforms", "slurm", "onhost", "edge",
-    "catalog", "config", "plan", "provision", "check", "runtime", "launch", "adopt", "monitor", "diagnose", "heal", "lab",
-    "cli",
+    "catalog", "config", "plan", "provision", "check", "runtime", "launch", "adopt", "monitor", "diagnose",
+    "heal", "lab", "cli",
 ]  # fmt: skip
 NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
 LIB = "clusterwright.onhost.lib"  # importable by all programs on hosts and by the runtime

@@ -115,6 +115,22 @@ def test_a_part_is_a_file_of_its_checkpoint(tmp_path, file):
     assert row["state"] == "damaged"
 
 
+@pytest.mark.parametrize("everything", [True, False])
+def test_a_part_that_is_a_link_is_damage(tmp_path, everything):
+    """Else root would say of a file of another user whether it has the bytes that the link's owner expects."""
+    step = craft(tmp_path / "checkpoints")
+    (file,) = step.glob("*.safetensors")
+    file.rename(tmp_path / "private")
+    file.symlink_to(tmp_path / "private")
+
+    with pytest.raises(Damaged, match="is not a regular file"):
+        load(step)
+    (row,) = listing(str(step.parent))["checkpoints"]
+    assert (row["state"], row["reason"]) == ("damaged", f"{file.name} is not a regular file")
+    (row,) = verify(str(step.parent), None, everything=everything)["checkpoints"]
+    assert row["state"] == "damaged"
+
+
 @pytest.mark.parametrize(
     "document", [{"time": 10**4000}, {"value": 10**400}, {"world_size": 10**20}, {"torch": []}]
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import sys
 import time
 from contextlib import suppress
@@ -202,19 +203,21 @@ def read_manifest(path: Path) -> Any:
 
 
 def missing(path: Path, parts: List[Row]) -> str:
-    """Return as text which files of a checkpoint are missing or differ in size from its manifest; empty if none."""
+    """Return as text which files of a checkpoint are missing, links, or of another size; empty if none."""
     problems = []
     for part in parts:
         try:
-            size = (path / part["file"]).stat().st_size
+            status = os.lstat(path / part["file"])
         except FileNotFoundError:
             problems.append(f"{part['file']} is missing")
             continue
         except OSError as error:
             problems.append(f"{part['file']}: {error.strerror}")
             continue
-        if size != part["bytes"]:
-            problems.append(f"{part['file']} has {size} bytes of {part['bytes']}")
+        if not stat.S_ISREG(status.st_mode):
+            problems.append(f"{part['file']} is not a regular file")
+        elif status.st_size != part["bytes"]:
+            problems.append(f"{part['file']} has {status.st_size} bytes of {part['bytes']}")
     return "; ".join(problems)
 
 

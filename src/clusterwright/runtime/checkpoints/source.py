@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any, Protocol
@@ -51,11 +52,17 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.name = path.name
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would block
-            self._file: Any = os.fdopen(handle, "rb", buffering=0)
-            refuse_irregular(path, os.fstat(handle).st_mode)
+            # A pipe would block; a link of another user could lead to a file that only the reader can read.
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             raise Damaged(f"{path.name} is missing") from None
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise Damaged(f"{path.name} is not a regular file") from None
+        self._file: Any = os.fdopen(handle, "rb", buffering=0)
+        try:
+            refuse_irregular(path, os.fstat(handle).st_mode)
         except UnsafeFileError:
             self._file.close()
             raise Damaged(f"{path.name} is not a regular file") from None
