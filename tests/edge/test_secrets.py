@@ -1,5 +1,7 @@
 """Secrets: made once, for their owner alone."""
 
+import os
+
 import pytest
 
 from clusterwright.edge.secrets import first_password, munge_key, state_folder
@@ -47,3 +49,48 @@ def test_a_first_password_is_made_once_and_is_its_owners(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     assert first_password(other, "grafana.password") != once
+
+
+MALLORY = 64001
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives folders to another user")
+
+
+@needs_root
+@pytest.mark.parametrize("variable", ["XDG_STATE_HOME", "HOME"])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_root_stores_no_secret_where_another_user_could_exchange_it(tmp_path, monkeypatch, variable, is_link):
+    """That user would know the key of every host. Nothing is created there."""
+    mallory = tmp_path / "mallory"
+    mallory.mkdir()
+    if is_link:
+        (tmp_path / "own").mkdir()
+        mallory.rmdir()
+        mallory.symlink_to("own")
+    os.lchown(mallory, MALLORY, MALLORY)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv(variable, str(mallory))
+
+    with pytest.raises(WrightError, match="state-exchangeable") as refused:
+        state_folder("lab")
+    assert str(mallory) in str(refused.value)
+    assert list(mallory.iterdir()) == []
+
+
+@needs_root
+def test_the_home_of_the_user_who_called_sudo_holds_secrets(tmp_path, monkeypatch):
+    """Some configurations of sudo keep HOME."""
+    os.chown(tmp_path, MALLORY, MALLORY)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("SUDO_UID", str(MALLORY))
+
+    assert len(munge_key(state_folder("lab"))) == 1024
+
+
+@needs_root
+def test_a_key_of_another_user_is_not_used(folder):
+    """Also if nobody else can read it: its owner can."""
+    munge_key(folder)
+    os.chown(folder / "munge.key", MALLORY, MALLORY)
+
+    with pytest.raises(WrightError, match=f"belongs to user {MALLORY}"):
+        munge_key(folder)

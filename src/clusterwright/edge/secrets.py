@@ -6,19 +6,35 @@ import os
 import secrets
 from pathlib import Path
 
-from clusterwright.errors import WrightError
+from clusterwright.edge.own_folders import create_own_folder, trusted_uids
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.trusted_paths import FOREIGN, PathStep
 
 MUNGE_KEY_BYTES = 1024  # mungekey(8): 32 to 1024 bytes
 
 
 def state_folder(cluster: str) -> Path:
-    """Return the folder of a cluster's secrets, `$XDG_STATE_HOME/clusterwright/NAME`; create it with mode 0700."""
+    """Return the folder of a cluster's secrets, `$XDG_STATE_HOME/clusterwright/NAME`; create it with mode 0700.
+
+    Raises:
+        WrightError: another user could exchange the folder, and with it the secrets.
+    """
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    folder = home / "clusterwright" / cluster
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = create_own_folder(home / "clusterwright" / cluster, _exchangeable_state, holds_folders=True)
+    folder.mkdir(exist_ok=True)  # an error if it is a file
     folder.chmod(0o700)
     return folder
+
+
+def _exchangeable_state(step: PathStep, risk: str) -> WrightError:
+    """Return the error of a state folder in which another user could exchange the secrets."""
+    if risk == FOREIGN:
+        message = _("{folder} belongs to another user, who could exchange the secrets", folder=step.path)
+    else:
+        message = _("all users may write to {folder} and could exchange the secrets", folder=step.path)
+    fix = _("name a folder of your own: export XDG_STATE_HOME=FOLDER")
+    return WrightError.from_code("state-exchangeable", message, fix, exit_code=EXIT_USAGE)
 
 
 def munge_key(folder: Path) -> bytes:
@@ -55,12 +71,20 @@ def stored_munge_key(folder: Path) -> bytes | None:
     """Return the cluster's munge key, None if this machine does not have one.
 
     Raises:
-        WrightError: other users can read it, or it is truncated.
+        WrightError: it belongs to another user, other users can read it, or it is truncated.
     """
     path = folder / "munge.key"
     if not path.exists():
         return None
-    key, mode = path.read_bytes(), path.stat().st_mode & 0o777
+    with path.open("rb") as file:
+        key, status = file.read(), os.fstat(file.fileno())
+    if status.st_uid not in trusted_uids():
+        raise WrightError.from_code(
+            "munge-key",
+            _("{path} belongs to user {uid}, who knows it and can exchange it", path=path, uid=status.st_uid),
+            _("remove the file, then run `wright state recover`"),
+        )
+    mode = status.st_mode & 0o777
     if mode & 0o077 or len(key) != MUNGE_KEY_BYTES:
         raise WrightError.from_code(
             "munge-key",
