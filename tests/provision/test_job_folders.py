@@ -1,5 +1,6 @@
 """Folders that the prolog makes for a job: its scratch, staged data and caches, in spite of other users."""
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -135,3 +136,45 @@ def test_copies_of_absent_users_make_room(hooks):
 
     assert (left, codes(done)[:2]) == (["user-41003", "user-41004"], ["stage-removed", "stage-removed"])
     assert [path.name for path in (hooks.scratch / "jobs").iterdir()] == ["7"]
+
+
+@pytest.fixture
+def small_disk(hooks):
+    """A scratch disk with 200 inodes."""
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "nr_inodes=200,mode=755", "tmpfs", hooks.scratch], check=True
+    )
+    yield hooks.scratch
+    subprocess.run(["umount", "-l", hooks.scratch], check=True)
+
+
+def fill(folder, most):
+    """Create empty files, as many as there is room for."""
+    with contextlib.suppress(OSError):
+        for number in range(most):
+            (folder / str(number)).touch()
+
+
+@pytest.mark.parametrize("missing", ["", "jobs", "staged"])
+def test_a_user_who_takes_all_inodes_of_scratch_drains_no_host_beyond_the_share(hooks, small_disk, missing):
+    """Whichever folder of a prolog has no room; the health program sees the same fault, and drains by the share."""
+    first = hooks.run("prolog", job=7)
+    if missing == "jobs":
+        shutil.rmtree(small_disk / "jobs")
+        fill(small_disk, 300)
+    elif missing == "staged":
+        shutil.rmtree(small_disk / "staged")
+        fill(small_disk / "jobs" / "7", 300)
+        (small_disk / "jobs" / "7" / "0").unlink()  # room for the job's folder alone
+    else:
+        fill(small_disk / "jobs" / "7", 300)
+    refused = hooks.run("prolog", job=8, uid=EVE)
+    shutil.rmtree(small_disk / "jobs" / "8", ignore_errors=True)
+    (hooks.folder / "state" / "beyond").touch()
+    let_in = hooks.run("prolog", job=8, uid=EVE)
+    health = hooks.run("health")
+
+    assert (first.returncode, refused.returncode, let_in.returncode) == (0, 1, 0), let_in.stderr
+    assert set(codes(refused)) & set(codes(let_in)) == {"disk-full"}
+    assert not [code for code in codes(refused) + codes(let_in) if code.startswith("scratch-")]
+    assert f"disk-full {small_disk} has no room for a folder" in health.stderr
