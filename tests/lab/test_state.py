@@ -1,5 +1,7 @@
 """The journal."""
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,28 @@ def test_no_other_user_opens_a_folder_that_is_locked(tmp_path):
         folder.mkdir(mode=0o755)
         with state.locked(folder):
             assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o700])
+def test_who_opened_a_public_folder_holds_up_no_command_for_ever(tmp_path, monkeypatch, mode):
+    """Also once it is private: the lock of an open folder stays."""
+    monkeypatch.setattr(state, "_PUBLIC_S", 0.3)
+    monkeypatch.setattr(state, "_WAIT_S", 0.3)
+    handle = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    tmp_path.chmod(mode)
+    with pytest.raises(WrightError, match="lab-locked"), state.locked(tmp_path):
+        pass
+    os.close(handle)
+    with state.locked(tmp_path):
+        assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_is_private_from_its_creation(tmp_path, monkeypatch):
+    """Else another user opens it before its mode is changed."""
+    monkeypatch.setattr(os, "fchmod", lambda *_: None)
+    with state.locked(tmp_path / "labs"):
+        assert (tmp_path / "labs").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("text", ['{"schema": 2}', '{"schema": "1"}', "{", "[]", "[" * 60_000])

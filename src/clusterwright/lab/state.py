@@ -6,8 +6,9 @@ import dataclasses
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -21,6 +22,10 @@ from clusterwright.i18n import _
 from clusterwright.lab.layout import LabLayout
 
 SCHEMA: Literal[1] = 1
+_WAIT_S, _PUBLIC_S = (
+    900.0,
+    5.0,
+)  # ours: longer than a node image is built; any user may hold a folder that was public
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as config's ClusterName
 
 
@@ -170,21 +175,48 @@ def require(name: str) -> LabState:
 def locked(path: Path) -> Iterator[None]:
     """Lock a folder against other `wright` processes; the kernel releases the lock when this process dies.
 
-    Only root can open the folder: who can open it can hold the lock, and read keys and disks of lab hosts in it.
+    Only root can open the folder: who can open it can hold the lock, and read keys and disks of lab hosts in it. It is
+    private from its creation on. Who opened one of an older version before can hold its lock: the wait has an end.
     The lock is on the folder itself, so that nothing is left of it. The folder may be removed and
     recreated during the wait: then the new one is locked.
+
+    Raises:
+        WrightError: another process holds the lock for too long.
     """
     while True:
-        path.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
+            was_public = bool(os.fstat(handle).st_mode & 0o077)
             os.fchmod(handle, 0o700)
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            _lock(handle, path, _PUBLIC_S if was_public else _WAIT_S)
             if _is_same_file(handle, path):
                 yield
                 return
         finally:
             os.close(handle)
+
+
+def _lock(handle: int, path: Path, most_s: float) -> None:
+    """Lock the folder within `most_s` seconds, or raise WrightError."""
+    end = time.monotonic() + most_s
+    while not _is_free(handle):
+        if time.monotonic() >= end:
+            raise WrightError.from_code(
+                "lab-locked",
+                _("another process holds the lock of {path}", path=path),
+                _("wait for it, or find it with `fuser -v {path}` and end it", path=path),
+            )
+        time.sleep(0.1)
+
+
+def _is_free(handle: int) -> bool:
+    """Take the lock and return True, unless another process holds it."""
+    with suppress(BlockingIOError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
 
 
 def _is_same_file(handle: int, path: Path) -> bool:
