@@ -16,7 +16,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 BROKEN = """
 import sys
 from clusterwright import cli
-cli.app = lambda: 1 / 0
+cli.app = lambda **_: 1 / 0
 sys.argv[1:] = ["x", "--token=s3cret"]
 cli.main()
 """
