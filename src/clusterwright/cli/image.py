@@ -74,12 +74,12 @@ def build(
 def _write_files(out: Path, choice: ImageChoice, cluster: str, requirements: str) -> None:
     """Write the folder with the versions of an earlier build; show what was chosen."""
     from clusterwright.cli._show import show_message, show_note
-    from clusterwright.config.load import text_of
     from clusterwright.launch.image import build as builder
     from clusterwright.launch.image.containerfile import REQUIREMENTS_LOCK, image_files
+    from clusterwright.onhost.lib.safe_reader import text_or_empty
 
-    lock = out / REQUIREMENTS_LOCK
-    pins = text_of(lock) if lock.is_file() else ""
+    builder.require_no_link(out)
+    pins = text_or_empty(str(out / REQUIREMENTS_LOCK))
     builder.write_folder(out, image_files(choice, cluster, requirements, pins))
     show_message(_summary(choice, out))
     for note in (*choice.notes, *_unpinned(requirements, has_lock=bool(pins))):

@@ -201,3 +201,36 @@ def test_a_link_in_place_of_the_requirements_publishes_no_other_file(tmp_path):
     assert not out.exists()
     build(cluster=LAB, job=job, out=out, files_only=True, requirements=tmp_path / "job/requirements.txt")
     assert (out / "requirements.txt").read_text() == "TOKEN==1\n"
+
+
+def test_files_of_others_are_not_overwritten(tmp_path, monkeypatch):
+    """A repository's link in place of the folder, and a folder with a file of that name but no image of ours."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "requirements.txt").write_text("mine\n")
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "repository" / "image").symlink_to("../precious")
+    for folder in (Path("repository/image"), Path("precious"), tmp_path / "precious"):
+        with pytest.raises(WrightError) as refused:
+            builder.write_folder(folder, {"Containerfile": MARKER, "requirements.txt": "numpy\n"})
+        assert refused.value.code == "image-folder"
+        assert "repository" not in str(folder) or "is a link" in str(refused.value)
+
+    assert (tmp_path / "precious" / "requirements.txt").read_text() == "mine\n"
+    builder.write_folder(Path("new"), {"Containerfile": MARKER})
+    builder.write_folder(Path("new"), {"Containerfile": MARKER, "requirements.txt": "numpy\n"})
+
+
+def test_versions_come_from_no_linked_file(tmp_path, monkeypatch):
+    """A repository may link requirements.lock to a file that only its reader may read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret").write_text("topsecret==1\n")
+    build(cluster=LAB, out=Path("image"), files_only=True)
+    (tmp_path / "image" / "requirements.lock").symlink_to("../secret")
+    build(cluster=LAB, out=Path("image"), files_only=True)
+
+    assert not [
+        file
+        for file in (tmp_path / "image").rglob("*")
+        if not file.is_symlink() and "topsecret" in file.read_text()
+    ]

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import tarfile
 
 import pytest
@@ -101,6 +102,20 @@ def test_a_damaged_bundle_names_its_damaged_files(bundle, refusal, damage):
     assert finding.code == "bundle-damaged"
     assert "repository/slurmd_22.05.8-1.deb" in finding.message
     assert "munge" not in finding.message
+
+
+@pytest.mark.timeout(60)
+def test_a_crafted_bundle_is_damaged(bundle, refusal):
+    """Headers one after the other by the thousand, and a pipe for which the command would wait."""
+    path, sha256 = bundle()
+    header = tarfile.TarInfo("./PaxHeaders/a")
+    header.type, header.size = tarfile.XHDTYPE, 12
+    path.write_bytes((header.tobuf(tarfile.USTAR_FORMAT) + b"12 path=abc\n".ljust(512, b"\0")) * 20_000)
+    assert refusal(path, sha256).code == "bundle-damaged"
+
+    path.unlink()
+    os.mkfifo(path)
+    assert "a pipe" in refusal(path, sha256).message
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", None])

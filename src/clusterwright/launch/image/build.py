@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -16,7 +17,7 @@ from clusterwright.edge.processes import lines, run, writer_to
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.image.containerfile import LOCK, MARKER, PINS_IN_IMAGE, REQUIREMENTS_LOCK
-from clusterwright.onhost.lib.safe_reader import parse_document
+from clusterwright.onhost.lib.safe_reader import parse_document, text_or_empty
 from clusterwright.onhost.lib.trusted_paths import PathStep
 
 TOOLS = ("buildah", "podman")  # in the order of preference
@@ -48,12 +49,17 @@ def write_folder(folder: Path, files: dict[str, str]) -> None:
     """Write the files of an image; its build log and lock of requirements stay.
 
     Raises:
-        WrightError: `image-folder`: the folder has a Containerfile of another origin, or another user could exchange
-            the one that is built.
+        WrightError: `image-folder`: the folder has files of another origin, another user could exchange the
+            Containerfile that is built, or a relative path leads through a link, which a repository may contain.
     """
+    require_no_link(folder)
     folder = create_own_folder(folder, _foreign_folder, holds_folders=True)
-    existing = folder / "Containerfile"
-    if existing.is_file() and not existing.read_text(encoding="utf-8", errors="replace").startswith(MARKER):
+    containerfile = folder / "Containerfile"
+    is_ours = text_or_empty(str(containerfile)).startswith(MARKER)
+    existing = next(
+        (folder / name for name in ("Containerfile", *files) if os.path.lexists(folder / name)), None
+    )
+    if existing and not is_ours:
         raise WrightError.from_code(
             "image-folder",
             _("{file} was not written by `wright image build`", file=existing),
@@ -62,6 +68,18 @@ def write_folder(folder: Path, files: dict[str, str]) -> None:
         )
     for name, text in files.items():
         write_file_atomic(folder / name, text)
+
+
+def require_no_link(folder: Path) -> None:
+    """Raise WrightError if a relative path has a link: one of a repository leads to any folder of its reader."""
+    steps = [] if folder.is_absolute() else [folder, *folder.parents]
+    if link := next((step for step in steps if step.is_symlink()), None):
+        raise WrightError.from_code(
+            "image-folder",
+            _("{folder} is a link to {target}", folder=link, target=os.path.realpath(link)),
+            _("name the folder itself: --out {folder}", folder=shlex.quote(os.path.realpath(folder))),
+            exit_code=EXIT_USAGE,
+        )
 
 
 def _foreign_folder(step: PathStep, _risk: str) -> WrightError:

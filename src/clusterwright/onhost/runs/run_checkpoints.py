@@ -377,10 +377,7 @@ def note(folder: Path, row: Row) -> bool:
 
 
 def read_marks(folder: Path) -> Dict[str, Row]:
-    """Return the newest verification of each checkpoint, by name, from the log in the folder.
-
-    Empty without the log; lines that are no verification are left out.
-    """
+    """Return the newest verification of each checkpoint, by name, from the log in the folder; empty without it."""
     try:
         return {entry["name"]: entry for entry in read_lines(folder / VERIFIED_LOG) if _is_mark(entry)}
     except OSError:

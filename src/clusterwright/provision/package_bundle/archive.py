@@ -13,6 +13,7 @@ from typing import IO
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.errors import WrightError
+from clusterwright.file_arguments import open_argument
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import replacing
 from clusterwright.onhost.lib.safe_reader import DOCUMENT_BYTES
@@ -119,7 +120,7 @@ def open_bundle(cluster: Cluster, required: Iterable[Package]) -> Bundle | None:
 def _read(path: Path, sha256: str) -> Bundle:
     """Read the manifest of the bundle with that SHA-256, from the bytes that are hashed: each is read once."""
     try:
-        with path.open("rb") as file:
+        with open_argument(path) as file:
             hashed = _HashedFile(file)
             with tarfile.open(fileobj=hashed, mode="r|") as archive:
                 text = _manifest_text(archive)
@@ -132,7 +133,7 @@ def _read(path: Path, sha256: str) -> Bundle:
     except NewerSchema as error:
         fix = _("use the version of Clusterwright that wrote it, or gather it again with this one")
         raise WrightError.from_code("bundle-newer", str(error), fix) from error
-    except (Damaged, tarfile.TarError) as error:
+    except (Damaged, tarfile.TarError, MemoryError, RecursionError) as error:
         raise _damaged(_("{path} is damaged, or is no bundle", path=path)) from error
     if damaged:
         raise _damaged(_("{path} is damaged; missing or changed: {files}", path=path, files=_named(damaged)))
