@@ -56,3 +56,17 @@ def test_a_link_of_another_user_leads_to_no_library(tmp_path):
     with pytest.raises(WrightError, match="runs-exchangeable"):
         install_library(HOST, f"{tmp_path}/link/runs")
     shutil.rmtree(tmp_path / "own")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a link to another user")
+@pytest.mark.parametrize("kind", ["absolute", "relative"])
+def test_a_link_between_two_links_is_checked_too(tmp_path, kind):
+    """The user's link leads to a link of another user, which leads to the user's folder for now."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "sticky").mkdir()
+    (tmp_path / "middle").symlink_to(tmp_path / "own")
+    (tmp_path / "link").symlink_to(tmp_path / "middle" if kind == "absolute" else "sticky/../middle")
+    install(tmp_path / "link/runs")
+    os.lchown(tmp_path / "middle", MALLORY, MALLORY)
+    with pytest.raises(WrightError, match="middle"):
+        install_library(HOST, f"{tmp_path}/link/runs")

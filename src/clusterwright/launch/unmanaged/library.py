@@ -22,15 +22,19 @@ _FOLDER = ".library"
 _SEND_S = 120.0
 _THERE = "there"
 # Print the first folder or link that another user could exchange; else, if the library is there, that. Every folder and
-# link on the path belongs to root or the user, and a folder is sticky if all users may write there; the library is the
-# user's own.
+# link on the path, and on the path of each of these links, belongs to root or the user, and a folder is sticky if all
+# users may write there; the library is the user's own.
 _LOOK = f"""umask 022; mkdir -p "$parent" || exit; me=$(id -u)
 refuse() {{ echo "$1"; exit; }}
 trust() {{ status=$(stat -c '%u %a' "$1") || refuse "$1"
 case ${{status%% *}} in 0|"$me") ;; *) refuse "$1";; esac
 [ -L "$1" ] || case ${{status#* }} in [1357]???) ;; *[2367]) refuse "$1";; esac; }}
-for path in "$runs" "$(cd "$runs" && pwd -P)"; do
-while trust "$path"; [ "$path" != / ]; do path=${{path%/*}}; path=${{path:-/}}; done; done
+walk() {{ [ "$2" -lt 40 ] || refuse "$1"
+while trust "$1"; [ "$1" != / ]; do
+[ ! -L "$1" ] || case $(readlink "$1") in
+/*) walk "$(readlink "$1")" $(($2 + 1));; *) walk "${{1%/*}}/$(readlink "$1")" $(($2 + 1));; esac
+set -- "${{1%/*}}" "$2"; set -- "${{1:-/}}" "$2"; done; }}
+walk "$runs" 0; walk "$(cd "$runs" && pwd -P)" 0
 for path in "$parent" "$parent/$name"; do [ -e "$path" ] || exit 0
 [ -O "$path" ] && [ ! -L "$path" ] || refuse "$path"; done; echo {_THERE}"""
 
