@@ -29,7 +29,7 @@ def processes(run, module, **environment):
     """Those that run this module."""
     marks = [f"{name}={value}\0".encode() for name, value in environment.items()]
     return [
-        pid for pid in run.processes(f"-m clusterwright.onhost.supervisor.{module}")
+        pid for pid in run.processes(f"run_module.py clusterwright.onhost.supervisor.{module}")
         if all(mark in Path(f"/proc/{pid}/environ").read_bytes() for mark in marks)
     ]  # fmt: skip
 

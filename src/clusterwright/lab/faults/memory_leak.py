@@ -23,7 +23,7 @@ from clusterwright.units import format_size
 
 OPTIONS = ("per-minute", "most")
 LASTS = True
-UNIT = "lab-memory-leak"
+UNIT = "memory-leak"
 _MIB = 2**20
 _PER_MINUTE, _LEAST_PER_MINUTE, _MOST_PER_MINUTE = 256 * _MIB, _MIB, 8192 * _MIB
 _MOST, _LEAST_MOST, _MOST_MOST = 4096 * _MIB, 16 * _MIB, 65536 * _MIB
