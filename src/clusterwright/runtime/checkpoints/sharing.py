@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickletools
+import pickletools  # nosec B403 # it lists opcodes and runs none
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
