@@ -20,7 +20,9 @@ pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(1200)]
 NAME, NET = "s3-tests", "10.241"
 ADDRESS = f"{NET}.0.254"  # this machine's
 TOY = Path(__file__).parents[2] / "runtime" / "toy.py"
-SECRETS = "AWS_ACCESS_KEY_ID=AKIATESTTESTTEST\nAWS_SECRET_ACCESS_KEY=secret-of-a-test"  # pragma: allowlist secret
+SECRETS = (
+    "AWS_ACCESS_KEY_ID=AKIATESTTESTTEST\nAWS_SECRET_ACCESS_KEY=secret-of-a-test"  # pragma: allowlist secret
+)
 STEPS = 16
 
 
