@@ -25,9 +25,8 @@ def open_argument(path: str | Path) -> BufferedReader:
     if DESCRIPTOR.fullmatch(str(path)):
         return Path(path).open("rb")
     _require_regular(Path(path).stat().st_mode)  # before it is opened, which can change a device
-    handle = os.open(
-        path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-    )  # a pipe in its place does not block either
+    # A pipe in its place does not block either.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         _require_regular(os.fstat(handle).st_mode)
         return os.fdopen(handle, "rb")

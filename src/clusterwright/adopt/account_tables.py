@@ -85,11 +85,7 @@ def _rows(
     A text whose first line has no known heading yields nothing and is added to `left_out` of the records.
     """
     headings: list[str] = []
-    canonical = {
-        spelling.lower(): setting
-        for setting, others in {**_NAMES, **settings}.items()
-        for spelling in (setting, *others)
-    }
+    canonical = _spellings(settings)
     for number, line in enumerate(split_lines(text), 1):
         if not line.strip():
             continue
@@ -107,12 +103,12 @@ def _rows(
 
 def _read_dump(text: str, records: AccountRecords) -> None:
     """Read the lines of a dump; an account and a user belong to the account of the Parent line before them."""
-    parent = ROOT
+    parent, canonical = ROOT, _spellings(ASSOCIATION_SETTINGS)
     for number, line in enumerate(split_lines(text), 1):
         if not (match := _DUMP_LINE.match(line.strip())):
             continue
         kind, name, tail = match.groups()
-        values = dict(_dump_settings(tail))
+        values = dict(_dump_settings(tail, canonical))
         if kind == "Parent":
             parent = name
         elif kind == "Cluster":
@@ -126,12 +122,16 @@ def _read_dump(text: str, records: AccountRecords) -> None:
                 records.users[name] = row
 
 
-def _dump_settings(text: str) -> Iterator[tuple[str, str]]:
-    canonical = {
+def _spellings(settings: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return sacctmgr's names of settings, and of the columns that name a record, by each spelling in lower case."""
+    return {
         spelling.lower(): setting
-        for setting, others in {**_NAMES, **ASSOCIATION_SETTINGS}.items()
+        for setting, others in {**_NAMES, **settings}.items()
         for spelling in (setting, *others)
     }
+
+
+def _dump_settings(text: str, canonical: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for part in _DUMP_SETTING.split(text):
         key, _sign, value = part.partition("=")
         if key.lower() in canonical:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from clusterwright.adopt.account_tables import ROOT, AccountRecord, AccountRecords
-from clusterwright.adopt.lines import LeftOut, is_option
+from clusterwright.adopt.lines import LeftOut, is_option, is_valid
 from clusterwright.config.names import AccountName, SlurmName
+from clusterwright.config.people import FIRST_ID, LAST_ID
 from clusterwright.config.slurm_rules.conf import minutes, parse_number
 from clusterwright.i18n import _
 from clusterwright.slurm.account_settings import ASSOCIATION_SETTINGS, INHERITED
@@ -30,7 +31,6 @@ _GPU_FIELDS = (
     ("MaxTRESPerUser", "max_gpus_per_user"),
     ("MaxTRESPerJob", "max_gpus_per_job"),
 )
-_FIRST_ID, _LAST_ID = 1000, 59999  # of people, as in config/people.py
 _ACCOUNT_NAME: TypeAdapter[str] = TypeAdapter(AccountName)
 _QOS_NAME: TypeAdapter[str] = TypeAdapter(SlurmName)
 
@@ -59,15 +59,7 @@ def account_sections(records: AccountRecords, ids: UnixIds, left_out: list[LeftO
 
 def is_slurm_name(name: str) -> bool:
     """Return whether a cluster file can have the name, as that of a QOS or a reservation."""
-    return _is_name(_QOS_NAME, name)
-
-
-def _is_name(adapter: TypeAdapter[str], name: str) -> bool:
-    try:
-        adapter.validate_python(name)
-    except ValidationError:
-        return False
-    return True
+    return is_valid(_QOS_NAME, name)
 
 
 def _unfit(kind: str, name: str, record: AccountRecord) -> LeftOut:
@@ -76,7 +68,7 @@ def _unfit(kind: str, name: str, record: AccountRecord) -> LeftOut:
 
 
 def _qos_sections(records: AccountRecords, left_out: list[LeftOut]) -> Iterator[tuple[str, dict[str, Any]]]:
-    names = {name for name in records.qos if _is_name(_QOS_NAME, name) and name == name.lower()}
+    names = {name for name in records.qos if is_valid(_QOS_NAME, name) and name == name.lower()}
     for name, record in records.qos.items():
         if name not in names:
             left_out.append(_unfit("qos", name, record))
@@ -170,7 +162,7 @@ def _settings(record: AccountRecord, above: AccountRecord | None) -> dict[str, s
 
 def _teams(records: AccountRecords, left_out: list[LeftOut]) -> Iterator[tuple[str, dict[str, Any]]]:
     accounts = records.accounts
-    names = {name for name in accounts if name != ROOT and _is_name(_ACCOUNT_NAME, name)}
+    names = {name for name in accounts if name != ROOT and is_valid(_ACCOUNT_NAME, name)}
     for name, record in accounts.items():
         parent = record.values.get("ParentName", "")
         if name == ROOT:
@@ -226,13 +218,11 @@ def _users(
         if level != "None":
             reason = _("the field `admin` of a user also permits sudo")
             left_out.append(LeftOut(record.file, record.line, f"user {name}: AdminLevel={level}", reason))
-        if default not in teams or not _is_name(_ACCOUNT_NAME, name):
+        if default not in teams or not is_valid(_ACCOUNT_NAME, name):
             continue
         section: dict[str, Any] = {"team": default}
         uid, gid = ids.users.get(name, (0, 0))
-        is_of_team = ids.groups.get(default) == gid and all(
-            _FIRST_ID <= id_ <= _LAST_ID for id_ in (uid, gid)
-        )
+        is_of_team = ids.groups.get(default) == gid and all(FIRST_ID <= id_ <= LAST_ID for id_ in (uid, gid))
         if is_of_team and uid not in uids:
             uids.add(uid)
             section = {"uid": uid, **section}
@@ -246,7 +236,7 @@ def _unfit_user(
 ) -> Iterator[tuple[str, str]]:
     """Yield (text, reason) of what a user has and a cluster file cannot."""
     reason = _("a cluster file cannot have this name here")
-    if not _is_name(_ACCOUNT_NAME, name):
+    if not is_valid(_ACCOUNT_NAME, name):
         yield f"user {name}", reason
     elif not default:
         yield f"user {name}", _("the default account is not known")

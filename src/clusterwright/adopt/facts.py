@@ -11,6 +11,7 @@ from typing import Any
 from clusterwright.adopt.accounts import UnixIds
 from clusterwright.adopt.express import ObservedHardware, SiteFacts, parse_address
 from clusterwright.adopt.folders import shared_folders
+from clusterwright.adopt.host_texts import is_id
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.catalog.gpus import matching_name
 from clusterwright.check.facts.memory import memory
@@ -97,8 +98,4 @@ def _accounts(text: str, ids: int) -> set[tuple[Any, ...]]:
     """Return the name and the ids of each line of passwd(5), which has two, or of group(5), which has one."""
     rows = (line.split(":") for line in text.splitlines())
     numbers = ((row[0], row[2 : 2 + ids]) for row in rows if len(row) > 3)
-    return {(name, *map(int, texts)) for name, texts in numbers if all(map(_is_id, texts))}
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 11
+    return {(name, *map(int, texts)) for name, texts in numbers if all(map(is_id, texts))}

@@ -88,16 +88,21 @@ def mounted_folders(host: RecordedHost) -> dict[str, SharedFolder]:
 
 def _nfs_options(text: str) -> tuple[str, ...] | None:
     """Return the options of an fstab line that a cluster file can have; None if it cannot have one of them."""
-    words = [word for word in text.split(",") if word and word not in _GENERAL_OPTIONS]
-    words = [word for word in words if not word.startswith("x-")]
-    is_known = all(word.partition("=")[0] in NFS_OPTIONS and _OPTION.fullmatch(word) for word in words)
-    has_both = "noac" in words and any(word.startswith(("ac", "actimeo")) for word in words)
-    return tuple(words) if is_known and not has_both else None
+    options = [option for option in text.split(",") if option and option not in _GENERAL_OPTIONS]
+    options = [option for option in options if not option.startswith("x-")]
+    is_known = all(name.partition("=")[0] in NFS_OPTIONS and _OPTION.fullmatch(name) for name in options)
+    has_both = "noac" in options and any(option.startswith(("ac", "actimeo")) for option in options)
+    return tuple(options) if is_known and not has_both else None
 
 
 def _exports(host: RecordedHost, folder: SharedFolder) -> bool:
-    exported = {text.split()[0].strip('"').rstrip("/") for _file, _number, text in file_lines(host.exports)}
+    exported = {exported_path(text) for _file, _number, text in file_lines(host.exports)}
     return bool(folder.nfs_source) and folder.source.partition(":")[2].rstrip("/") in exported
+
+
+def exported_path(line: str) -> str:
+    """Return the folder that a line of exports(5) names, without quotes and a slash at its end."""
+    return line.split(maxsplit=1)[0].strip('"').rstrip("/")
 
 
 def _fstab(host: RecordedHost) -> Iterator[tuple[Line, list[str]]]:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from clusterwright.adopt.folders import SharedFolder, is_exported, unheld_mounts
-from clusterwright.adopt.host_texts import Line, file_lines
-from clusterwright.adopt.lines import LeftOut
+from clusterwright.adopt.folders import SharedFolder, exported_path, is_exported, unheld_mounts
+from clusterwright.adopt.host_texts import Line, file_lines, is_id
+from clusterwright.adopt.lines import LeftOut, is_valid
 from clusterwright.adopt.recorded import RecordedHost
 from clusterwright.config.cluster import SysctlName, SysctlValue
 from clusterwright.config.names import PackageName, fold
+from clusterwright.config.people import FIRST_ID, LAST_ID
 from clusterwright.i18n import _
 
 _BLOCK = re.compile(r"\}|flush |type |:|COMMIT|\*|(table|chain) .*\{$")  # of nft and iptables: no rule
 _SETTING = re.compile(r"-?\s*([^\s=]+)\s*=\s*(.*)")
 _SYSCTL: TypeAdapter[dict[str, str]] = TypeAdapter(dict[SysctlName, SysctlValue])
 _PACKAGE: TypeAdapter[str] = TypeAdapter(PackageName)
-_FIRST_PERSON, _LAST_PERSON = 1000, 59999  # uids of people, as in config/people.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +70,14 @@ def sysctl_of(host: RecordedHost) -> dict[str, str]:
 
 def held_packages(host: RecordedHost) -> tuple[str, ...]:
     """Return the packages that apt-mark or dnf's versionlock holds on a host."""
-    words = (line.split()[0] for line in host.holds.splitlines() if line.strip())
-    return tuple(word for word in words if _is_valid(_PACKAGE, word))
-
-
-def _is_valid(adapter: TypeAdapter[Any], value: object) -> bool:
-    try:
-        adapter.validate_python(value)
-    except ValidationError:
-        return False
-    return True
+    packages = (line.split()[0] for line in host.holds.splitlines() if line.strip())
+    return tuple(package for package in packages if is_valid(_PACKAGE, package))
 
 
 def _common_sysctl(hosts: list[RecordedHost]) -> dict[str, str]:
     settings = [sysctl_of(host) for host in hosts]
     pairs = set.intersection(*(set(items.items()) for items in settings)) if settings else set()
-    return {key: value for key, value in sorted(pairs) if _is_valid(_SYSCTL, {key: value})}
+    return {key: value for key, value in sorted(pairs) if is_valid(_SYSCTL, {key: value})}
 
 
 def _common_packages(hosts: Iterable[RecordedHost]) -> tuple[str, ...]:
@@ -113,7 +104,7 @@ def _file_lines(host: RecordedHost, folders: tuple[SharedFolder, ...]) -> Iterat
     yield from ((line, reason) for line in _rules(host.firewall))
     yield from ((line, reason) for line in unheld_mounts(host, folders))
     for line in file_lines(host.exports):
-        if not is_exported(line[2].split()[0].strip('"').rstrip("/"), folders):
+        if not is_exported(exported_path(line[2]), folders):
             yield line, reason
 
 
@@ -128,19 +119,19 @@ def _rules(text: str) -> Iterator[Line]:
     chains: dict[str, tuple[int, int]] = {}
     table, chain = "", ""
     for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
-        if words[:1] == ["table"] or line.startswith("*"):
-            table, chain = " ".join(words[1:3]) if words[:1] == ["table"] else line[1:].strip(), ""
-        elif words[:1] == ["chain"] and len(words) > 1:
-            chain = f"{table} {words[1]}"
+        tokens = line.split()
+        if tokens[:1] == ["table"] or line.startswith("*"):
+            table, chain = " ".join(tokens[1:3]) if tokens[:1] == ["table"] else line[1:].strip(), ""
+        elif tokens[:1] == ["chain"] and len(tokens) > 1:
+            chain = f"{table} {tokens[1]}"
             chains[chain] = (number, 0)
-        elif words[:1] == ["-A"] and len(words) > 1:
-            chain = f"{table} {words[1]}"
+        elif tokens[:1] == ["-A"] and len(tokens) > 1:
+            chain = f"{table} {tokens[1]}"
             chains.setdefault(chain, (number, 0))
             chains[chain] = (chains[chain][0], chains[chain][1] + 1)
-        elif words == ["}"]:
+        elif tokens == ["}"]:
             chain = ""
-        elif chain and words and words[0] != "type" and not line.startswith((":", "#", "COMMIT")):
+        elif chain and tokens and tokens[0] != "type" and not line.startswith((":", "#", "COMMIT")):
             chains[chain] = (chains[chain][0], chains[chain][1] + 1)
     for name, (number, count) in chains.items():
         if count:
@@ -168,8 +159,8 @@ def _people(host: RecordedHost, users: frozenset[str]) -> Iterator[tuple[Line, s
     """Yield the accounts of people in /etc/passwd that are not in the cluster file."""
     for number, line in enumerate(host.passwd.splitlines(), 1):
         row = line.split(":")
-        is_person = len(row) > 3 and row[2].isascii() and row[2].isdigit() and len(row[2]) < 11
-        if is_person and row[0] not in users and _FIRST_PERSON <= int(row[2]) <= _LAST_PERSON:
+        is_person = len(row) > 3 and is_id(row[2])
+        if is_person and row[0] not in users and FIRST_ID <= int(row[2]) <= LAST_ID:
             yield (
                 ("/etc/passwd", number, f"{row[0]} uid={row[2]}"),
                 _("the account is of no user in the file; the host keeps it"),

@@ -20,3 +20,8 @@ def file_lines(text: str) -> Iterator[Line]:
         content = line.partition("#")[0].strip()
         if file and content and not content.startswith(";"):
             yield file, number, content
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text is the number of a user or group."""
+    return text.isascii() and text.isdigit() and len(text) < 11

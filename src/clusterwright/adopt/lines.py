@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from clusterwright.config.slurm_keys import key_spans
 
@@ -58,3 +60,12 @@ def is_supported_key(key: str, slurm_release: str, line: str = "") -> bool:
 def omit_keys(values: Mapping[str, Value], *keys: str) -> dict[str, Value]:
     """Return the values without those keys, which are in lower case."""
     return {key: value for key, value in values.items() if key not in keys}
+
+
+def is_valid(adapter: TypeAdapter[Any], value: object) -> bool:
+    """Return whether a field of the cluster file with this type can have the value."""
+    try:
+        adapter.validate_python(value)
+    except ValidationError:
+        return False
+    return True

@@ -27,7 +27,7 @@ def reservation_sections(
     text: str, nodes: frozenset[str], sections: Mapping[str, Any], left_out: list[LeftOut]
 ) -> dict[str, dict[str, Any]]:
     """Return the reservations by name; `nodes` are those of compute groups, `sections` has teams and users."""
-    found: dict[str, dict[str, Any]] = {}
+    reservations: dict[str, dict[str, Any]] = {}
     for number, record in parse_reservations(text):
         name = record["ReservationName"]
         section, reason = _section(record, nodes, sections)
@@ -35,8 +35,8 @@ def reservation_sections(
             reason = reason or _("a cluster file cannot have this name here")
             left_out.append(LeftOut(TABLE, number, f"reservation {name}: {_summary(record)}", reason))
         else:
-            found[name] = section
-    return found
+            reservations[name] = section
+    return reservations
 
 
 def _summary(record: Record) -> str:
@@ -81,7 +81,7 @@ def _access(record: Record, sections: Mapping[str, Any]) -> tuple[dict[str, list
         return {}, ""
     if users and teams:
         return {}, _("it permits users of some accounts only; a cluster file permits either")
-    known = {*sections.get("users", ()), *sections.get("teams", ())}
-    if unknown := [name for name in (*users, *teams) if name not in known]:
+    names = {*sections.get("users", ()), *sections.get("teams", ())}
+    if unknown := [name for name in (*users, *teams) if name not in names]:
         return {}, _("{name} is no user or team of the cluster file", name=unknown[0])
     return {key: names for key, names in (("users", users), ("teams", teams)) if names}, ""

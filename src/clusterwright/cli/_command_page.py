@@ -99,10 +99,10 @@ def _with_examples(details: str) -> str:
     blocks = _HEADING.split(details)
     commands_by_words = {command.words: command for command in all_commands()}
     for index in range(1, len(blocks), 2):
-        words = blocks[index].split()[2:]
-        if command := commands_by_words.get(tuple(words)):
+        command_path = blocks[index].split()[2:]
+        if command := commands_by_words.get(tuple(command_path)):
             blocks[index + 1] = UNNAMED.sub(_optional_arguments(command), blocks[index + 1], count=1)
-        lines = examples(words)
+        lines = examples(command_path)
         text = "".join(f"# {text}\n{line}\n" for line, text in lines.items())
         blocks[index + 1] += f"**Examples**:\n\n```bash\n{text}```\n\n" if text else ""
     return "".join(blocks)

@@ -41,8 +41,8 @@ class TranslatedHelp(DefaultFormatter):
 
 def name_arguments(tree: App, arguments: Sequence[str]) -> None:
     """Name the optional arguments in the usage line of a command, for which Cyclopts writes [ARGS]."""
-    words = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
-    chain, apps, _unused = tree.parse_commands(words)
+    command_path = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
+    chain, apps, _unused = tree.parse_commands(command_path)
     command = apps[-1]
     if not chain or not command.default_command:
         return

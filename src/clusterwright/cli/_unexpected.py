@@ -66,11 +66,15 @@ def explain(error: Exception) -> WrightError:
     return WrightError.from_code("bug", message, fix)
 
 
+def _tokens() -> list[str]:
+    """Return the arguments of the command line, with `--option=value` as two."""
+    return [token for argument in sys.argv[1:] for token in argument.split("=", 1)]
+
+
 def _option_of(message: str) -> str:
     """Return the option of the command line whose value a message quotes; empty if it is none, or a part of one."""
-    tokens = [token for argument in sys.argv[1:] for token in argument.split("=", 1)]
     options = (
-        option for option, value in pairwise(tokens) if option.startswith("--") and f"`{value}`" in message
+        option for option, value in pairwise(_tokens()) if option.startswith("--") and f"`{value}`" in message
     )
     return next(options, "")
 
@@ -101,8 +105,7 @@ def _of_disk(error: OSError) -> WrightError:
 
 def _is_output(path: str) -> bool:
     """Return True for the value of an option for results, a folder above it, or a file below it."""
-    tokens = [token for argument in sys.argv[1:] for token in argument.split("=", 1)]
-    values = [Path(value).absolute() for option, value in pairwise(tokens) if option in _OUTPUTS]
+    values = [Path(value).absolute() for option, value in pairwise(_tokens()) if option in _OUTPUTS]
     target = Path(path).absolute()
     return any(target == value or target in value.parents or value in target.parents for value in values)
 

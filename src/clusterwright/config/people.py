@@ -16,7 +16,7 @@ _KEY = r"(ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [ -~
 
 # Below 1000 are system accounts; ids from 60000 on are reserved by distributions (nobody), systemd (61184) and
 # containers (524288) (Debian policy 9.2.2, systemd's UIDS-GIDS).
-_FIRST_ID, _LAST_ID = 1000, 59999
+FIRST_ID, LAST_ID = 1000, 59999
 
 
 def _public_key(value: str) -> str:
@@ -38,7 +38,7 @@ class Team(Section):
     gid: int | None = setting(
         "Group id on every host (gid); not set: a Slurm account without a Unix group of ours, only with"
         " `slurm.defaults: slurm`.",
-        cost=Cost.REBUILD, default=None, example="5000", least=_FIRST_ID, most=_LAST_ID,
+        cost=Cost.REBUILD, default=None, example="5000", least=FIRST_ID, most=LAST_ID,
     )  # fmt: skip
     # 10^6: enough steps for any division, far below the 2^31 that Slurm holds.
     shares: int = setting(
@@ -70,7 +70,7 @@ class User(Section):
     uid: int | None = setting(
         "User id on every host (uid); not set: the site creates the account, such as by LDAP, only with"
         " `slurm.defaults: slurm`.",
-        cost=Cost.REBUILD, default=None, example="6001", least=_FIRST_ID, most=_LAST_ID,
+        cost=Cost.REBUILD, default=None, example="6001", least=FIRST_ID, most=LAST_ID,
     )  # fmt: skip
     team: AccountName = setting("Team that the user's jobs are charged to.", example="vision")
     additional_teams: tuple[AccountName, ...] = setting(

@@ -22,10 +22,8 @@ from clusterwright.i18n import _
 from clusterwright.lab.layout import LabLayout
 
 SCHEMA: Literal[1] = 1
-_WAIT_S, _PUBLIC_S = (
-    900.0,
-    5.0,
-)  # ours: longer than a node image is built; any user may hold a folder that was public
+_WAIT_S = 900.0  # ours: longer than a node image is built
+_PUBLIC_S = 5.0  # ours: any user may hold a folder that was public
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as config's ClusterName
 
 

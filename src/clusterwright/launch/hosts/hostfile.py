@@ -81,8 +81,8 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
         if fields:
             parsed = _hosts_of(fields)
             if parsed is None:
-                place = Location(name, number, len(line) - len(line.lstrip()) + 1, source=line)
-                invalid.append(_invalid(_("`{text}` is not a host", text=line.strip()), place))
+                location = Location(name, number, len(line) - len(line.lstrip()) + 1, source=line)
+                invalid.append(_invalid(_("`{text}` is not a host", text=line.strip()), location))
             hosts += parsed or ()
     if invalid:
         raise WrightError(*invalid, exit_code=EXIT_USAGE)

@@ -54,11 +54,11 @@ def install_library(host: Host, runs: str) -> None:
     folder = library_folder(runs)
     parent, name = folder.rsplit("/", 1)
     where = f"runs={shlex.quote(runs)} parent={shlex.quote(parent)} name={shlex.quote(name)}; "
-    seen = slurm.checked(host.run(where + _LOOK), host.name, "sh").out.strip()
-    if seen == _THERE:
+    answer = slurm.checked(host.run(where + _LOOK), host.name, "sh").out.strip()
+    if answer == _THERE:
         return
-    if seen:
-        raise _exchangeable(seen, host.name)
+    if answer:
+        raise _exchangeable(answer, host.name)
     line = (
         'umask 022 && cd "$parent" && new=$(mktemp -d) && tar -xz -C $new && chmod 755 $new'
         ' && { mv -T $new "$name" 2>/dev/null || rm -r $new; } && test -d "$name"'

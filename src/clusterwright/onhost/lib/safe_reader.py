@@ -34,9 +34,8 @@ _NO_BRACKETS = re.compile(r"[^][{}]+")
 _PIN = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC
 _active = threading.local()
 CONFINEMENT = "CLUSTERWRIGHT_CONFINEMENT"
-_confinement = os.environ.get(
-    CONFINEMENT, ""
-)  # the folder of all files of users that this process reads, and a slash
+# The folder of all files of users that this process reads, and a slash.
+_confinement = os.environ.get(CONFINEMENT, "")
 
 
 class UnsafeFileError(OSError):

@@ -82,8 +82,8 @@ def require_hosts(cluster: Cluster, names: Iterable[str]) -> None:
         WrightError: `no-such-host`, with all that it lacks.
     """
     host_names = [host.name for host in cluster.hosts()]
-    known = set(host_names)
-    missing = [name for name in names if name not in known]
+    existing = set(host_names)
+    missing = [name for name in names if name not in existing]
     if not missing:
         return
     values = {"cluster": cluster.name, "hosts": fold(missing)}

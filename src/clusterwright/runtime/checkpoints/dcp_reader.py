@@ -69,11 +69,11 @@ class _MetadataUnpickler(pickle.Unpickler):
         """Return a class or dtype that torch's metadata consist of; raise Damaged for any other global."""
         if (module, name) in _CLASSES:
             return super().find_class(module, name)
-        found = getattr(metadata, name, None) if module == metadata.__name__ else None
+        kind = getattr(metadata, name, None) if module == metadata.__name__ else None
         if module == "torch" and isinstance(dtype := getattr(torch, name, None), torch.dtype):
             return dtype
-        if isinstance(found, type) and found.__module__ == module and _is_plain(found):
-            return found
+        if isinstance(kind, type) and kind.__module__ == module and _is_plain(kind):
+            return kind
         raise Damaged(f"unexpected {module}.{name} in .metadata")
 
 
