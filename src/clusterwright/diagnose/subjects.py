@@ -173,8 +173,9 @@ def host(name: str, cluster: Cluster, remote: Remote | None = None) -> list[Diag
     from clusterwright.provision.apply import remote_of
 
     connection = remote or remote_of(cluster)
+    asked = int(SystemClock().now())  # a second after the query would count new lines as old
     node_record = record(connection, cluster.control.name, name)
-    node_logs = lately(connection, name, int(SystemClock().now()), node_record)
+    node_logs = lately(connection, name, asked, node_record)
     judged = judge_sources(node_logs.after_resume)
     now = node_diagnoses(explain(node_record.record), judged, answers=node_logs.answers, follows=follows())
     normal = [diagnosis for diagnosis in judged if diagnosis.kind == "normal"]

@@ -215,13 +215,14 @@ def event_line(event: Mapping[str, Any]) -> str:
 
 
 def on_hosts(
-    remote: Remote, hosts: Sequence[str], begin: int, end: int, now: str = ""
+    remote: Remote, hosts: Sequence[str], begin: int, end: int | None, now: str = ""
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
     """Read the kernel, daemon and health-check logs of hosts between two times; return them and the unreachable hosts.
 
-    `now` is shell code for further parts, about the state of a host at this moment.
+    Without an end, the logs are read to their last line. `now` is shell code for further parts, about the state of a
+    host at this moment.
     """
-    when = ("-o", "short-iso", "--since", f"@{begin}", "--until", f"@{end}")
+    when = ("-o", "short-iso", "--since", f"@{begin}", *(() if end is None else ("--until", f"@{end}")))
     commands = {
         "kernel": journal.kernel(*when),
         "slurmd": journal.of_root_unit("slurmd.service", *when),

@@ -88,9 +88,12 @@ def _reason_age_s(reason: str, now: str) -> int:
 
 
 def lately(remote: Remote, node: str, now: int, status: NodeStatus) -> Lately:
-    """Read the host's logs since BEFORE_S before its reason was set, at most one day."""
+    """Read the host's logs since BEFORE_S before its reason was set, at most one day, to their ends.
+
+    `now`: epoch seconds when `status` was queried.
+    """
     begin = now - min(DAY_S, status.reason_age_s + BEFORE_S)
     back = begin if status.back_s is None else max(begin, now - status.back_s)
-    texts, unreachable = on_hosts(remote, (node,), back, now, measure.HOST + _NOW)
+    texts, unreachable = on_hosts(remote, (node,), back, None, measure.HOST + _NOW)
     past = on_hosts(remote, (node,), begin, back)[0] if back > begin and not unreachable else {}
     return Lately(tuple(sources_of(texts)), tuple(sources_of(past)), not unreachable)
