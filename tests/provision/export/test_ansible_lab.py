@@ -65,7 +65,7 @@ def site(tmp_path_factory):
 
 
 def test_ansible_makes_what_apply_would(site):
-    """Then our own apply finds every file, folder, account and unit as it wants them, and a job runs."""
+    """Then our own apply wants only the file that hosts compute, which the README names; and a job runs."""
     folder, cluster = site
     play(folder / "out")
     report = apply(cluster, str(folder / "cluster.yaml"), remote_of(cluster), dry_run=True)
@@ -75,5 +75,6 @@ def test_ansible_makes_what_apply_would(site):
     wanted = [
         change.id for host in report.hosts for change in host.changes if not change.id.startswith("records:")
     ]
-    assert wanted == []
+    assert wanted == ["file:/etc/pam.d/sshd"]
+    assert "/etc/pam.d/sshd" in (folder / "out" / "README.md").read_text()
     assert job.out.strip() == "gpu-node1", job
