@@ -22,7 +22,7 @@ def bmc_command(command: str) -> str:
 
 
 def unavailable_reason(out: str) -> str:
-    """Return the reason that the script of `bmc_command` printed; empty where the command ran."""
+    """Return the reason why the command of `bmc_command` was not run, from its output; empty if it ran."""
     reason = out.strip().removeprefix("@ ")
     return reason if out.startswith("@ ") and reason in (NO_BMC, NO_DRIVER, NO_TOOL) else ""
 

@@ -44,9 +44,10 @@ def _no_reason(_spec: HostSpec) -> str:
 
 
 def unmanaged(*roles: str, otherwise: Callable[[HostSpec], str] = _no_reason) -> Callable[[HostSpec], str]:
-    """Return the `unless` of a check that verifies the work of one of these roles, and of another reason.
+    """Return a function, the `unless` of a check, that returns why the check is skipped on a host, or an empty text.
 
-    The check is skipped while the cluster file (`manage`) has none of the roles applied: the site does it in its way.
+    It is skipped if the cluster file (`manage`) has none of the roles applied, as the site does their work in its way;
+    otherwise the result is that of `otherwise`.
     """
 
     def reason(spec: HostSpec) -> str:
@@ -103,7 +104,7 @@ def expect(
 
 
 def fine(*, observed: str, expected: str, subject: str = "", part: str = "") -> Verdict:
-    """Return an `ok` verdict."""
+    """Return an `ok` verdict; empty subject: the host."""
     return expect(True, observed=observed, expected=expected, subject=subject, part=part)  # noqa: FBT003 (what `fine` means)
 
 
@@ -117,7 +118,7 @@ def fault(
     otherwise: Status = Status.FAIL,
     codes: tuple[str, ...] = (),
 ) -> Verdict:
-    """Return a `fail` verdict, or one of status `otherwise`."""
+    """Return a `fail` verdict, or one of status `otherwise`; empty subject: the host; empty fix: the check's."""
     return Verdict(subject, "", otherwise, observed, expected, fix, part, codes)
 
 
@@ -142,7 +143,10 @@ def most_common(have: Mapping[str, T], preferred_host: str) -> T:
 def equal_everywhere(
     have: Mapping[str, T], preferred_host: str, label: str, *, otherwise: Status = Status.FAIL
 ) -> list[Verdict]:
-    """Compare each host's value with the one that most hosts have; one verdict per host."""
+    """Return one verdict per host: `ok` if its value is the one that most hosts have, else `otherwise`.
+
+    In a tie the value of the preferred host counts, if it is one of the tied.
+    """
     usual = most_common(have, preferred_host)
     expected = (
         _("{usual}, as most of {count} hosts have", usual=usual, count=len(have))

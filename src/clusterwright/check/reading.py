@@ -61,14 +61,17 @@ reached: Fact[HostReach] = Fact(
 
 
 def request(facts: Iterable[Fact[Any]], spec: HostSpec, earlier: Mapping[str, Any]) -> bytes:
-    """Return the request for the fact reader, as JSON."""
+    """Return the request for the fact reader, as JSON; arguments as for `request_document`."""
     return json.dumps(request_document(facts, spec, earlier)).encode()
 
 
 def request_document(
     facts: Iterable[Fact[Any]], spec: HostSpec, earlier: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the request for the fact reader; importing torch, which slows the others, comes last."""
+    """Return the request for the fact reader; importing torch, which slows the others, comes last.
+
+    `earlier`: for facts that compare hosts, the values of all hosts by fact and host.
+    """
     quick_first = sorted(facts, key=lambda fact: fact.limit_s)
     items = [_item(fact, spec, earlier) for fact in quick_first]
     return {"deadline_s": DEADLINE_S, "facts": items}

@@ -82,7 +82,10 @@ def _chosen(cluster: Cluster, hosts: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def needed(checks: Iterable[Check], spec: HostSpec, *, second: bool) -> tuple[Fact[Any], ...]:
-    """Return the facts that checks need of a host, in the first or in the second round."""
+    """Return the facts that checks need of a host: in the first round those that depend on no other, else the rest.
+
+    The first round also has the facts on which those of the second depend.
+    """
     applicable_checks = [check for check in checks if second or (check.when(spec) and not check.unless(spec))]
     needed = [fact for check in applicable_checks for fact in check.needs if fact is not reached]
     chosen = (
@@ -94,7 +97,7 @@ def needed(checks: Iterable[Check], spec: HostSpec, *, second: bool) -> tuple[Fa
 
 
 def facts_by_host(later: Iterable[Fact[Any]], readings: Mapping[str, Reading]) -> dict[str, dict[str, Any]]:
-    """Return the values of all hosts by host, for each fact on which facts of the second round depend."""
+    """Return the values by host of each fact on which the facts of the second round depend, without missing values."""
     earlier = {fact.depends_on.id: fact.depends_on for fact in later if fact.depends_on}
     values = {
         id_: {name: reading.fact_value(fact) for name, reading in readings.items()}
@@ -107,7 +110,7 @@ def facts_by_host(later: Iterable[Fact[Any]], readings: Mapping[str, Reading]) -
 
 
 def values_of(later: Iterable[Fact[Any]], reading: Reading) -> dict[str, Any]:
-    """Return the value or the Missing of each fact of a reading."""
+    """Return by fact id the value that a reading has of each fact, or the Missing with its reason."""
     return {fact.id: reading.fact_value(fact) for fact in later}
 
 

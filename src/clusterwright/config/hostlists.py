@@ -74,19 +74,19 @@ def _ranges(text: str) -> list[Numbers]:
 
 
 def _size(part: Sequence[Factor]) -> int:
-    """Count the hosts of a part."""
+    """Count the hosts of one comma-separated part of a hostlist."""
     return prod(
         sum(len(numbers) for numbers, _width in factor) for factor in part if not isinstance(factor, str)
     )
 
 
 def _length(part: Sequence[Factor]) -> int:
-    """Return the length of the text of a part, with ten characters for a number."""
+    """Return the length of a hostlist's part, counting ten characters for each list of ranges."""
     return sum(len(factor) if isinstance(factor, str) else 10 for factor in part)
 
 
 def _texts(factor: Factor) -> Sequence[str]:
-    """Return the texts of a factor in a host's name."""
+    """Return the texts that a factor of a hostlist stands for: itself, or its numbers with their leading zeros."""
     if isinstance(factor, str):
         return (factor,)
     return [str(number).zfill(width) for numbers, width in factor for number in numbers]

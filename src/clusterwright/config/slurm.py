@@ -87,7 +87,7 @@ class SlurmSettings(Section):
     )  # fmt: skip
 
     def file_text(self, name: SlurmFile, header: str) -> str | None:
-        """Return the text of a file of the site; None if other fields set it."""
+        """Return the text of a Slurm file of the site, after the header; None if `slurm.files` has no lines for it."""
         return header + "".join(f"{line}\n" for line in self.files[name]) if name in self.files else None
 
     @property

@@ -42,7 +42,7 @@ class FakeRemote:
         self._answer, self._down = answer, down
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:  # noqa: ARG002 (the protocol's signature)
-        """Return the function's output with code 0, or code 255 for a host that is down."""
+        """Record the call; return the output of the fake's function with code 0, or code 255 if the host is down."""
         self.calls.append((host, command))
         if host in self._down:
             return CommandResult(

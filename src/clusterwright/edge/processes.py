@@ -115,7 +115,7 @@ class Output(io.RawIOBase):
         self._printed = cast("IO[bytes]", self._process.stdout)
 
     def readable(self) -> bool:
-        """Always True."""
+        """Return True: the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -31,7 +31,7 @@ def ignore(_event: ProgressEvent) -> None:
 
 
 def announce(hosts: Iterable[str], on_event: Listener) -> None:
-    """Report that hosts wait."""
+    """Report each host to `on_event` as waiting."""
     for host in hosts:
         on_event(ProgressEvent(host))
 
@@ -71,7 +71,7 @@ class _LineReader:
         self._prefix, self._on_line, self._rest = prefix, on_line, b""
 
     def __call__(self, data: bytes) -> None:
-        """Take a chunk."""
+        """Take the next bytes of stdout; pass `on_line` the rest of each whole line with the prefix."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._rest = self._rest[: self.LONGEST]
         for line in lines:

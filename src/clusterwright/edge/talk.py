@@ -74,7 +74,11 @@ class Talk:
                 return
 
     def result(self) -> CommandResult:
-        """Wait for the program's exit and return its result."""
+        """Wait for the program's exit; return its exit code and stderr, with an empty `out`.
+
+        Raises:
+            TimeoutExpired: it does not exit within EXIT_TIMEOUT_S.
+        """
         code = self._process.wait(EXIT_TIMEOUT_S)
         self._errors.seek(0)
         err = self._errors.read().decode(errors="replace")

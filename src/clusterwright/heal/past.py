@@ -28,7 +28,7 @@ class Intent:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """A key that is equal for intents of the same action."""
+        """A key that is equal for two intents of the same action on the same host, unit, job and spare."""
         return (self.host, self.action, self.unit, self.job, self.spare)
 
 

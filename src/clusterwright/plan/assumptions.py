@@ -38,7 +38,7 @@ def has_units(gpu: Gpu, precision: str) -> bool:
 
 
 def describe_assumptions(run: Run) -> str:
-    """State in one line what a figure is based on: software, sharding, recomputation, offload, schedule, numbers."""
+    """Return one line that states what a prediction of the run assumes: software, sharding, recomputation and more."""
     layout, training = run.layout, run.training
     return _(
         "based on: {software} of {year}; sharding: {sharding}; recomputation: {recomputation}; CPU offload: "

@@ -30,7 +30,7 @@ class Record(Mapping[str, str]):
         return cls(parse_fields(line), line.strip())
 
     def __getitem__(self, name: str) -> str:
-        """Return the value; "" where Slurm prints `(null)`, `N/A` or the like."""
+        """Return the value of a field; "" if the record lacks it, or where Slurm prints `(null)`, `N/A` or the like."""
         value = self._fields.get(name, "")
         return "" if value in NOTHING else value
 

@@ -111,7 +111,7 @@ def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
 
 
 def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:
-    """Read the state of the partition's hosts from sinfo.
+    """Read the state of the partition's hosts from sinfo; only that of the requested hosts, if any are.
 
     Raises:
         WrightError: The control host or slurmctld does not answer.
@@ -127,7 +127,9 @@ def _partition(cluster: Cluster, request: HostRequest) -> str:
 
 
 def choose(cluster: Cluster, remote: Remote, request: HostRequest, clock: Clock) -> Hosts:
-    """Wait until there are enough hosts to measure: the requested ones, else the idle ones and those that soon will be.
+    """Wait until there are enough hosts to measure, and return them: the requested ones, else the idle ones.
+
+    While too few are idle, or some soon will be, it waits up to the timeout of the request.
 
     Raises:
         WrightError: There are too few within the timeout; names the jobs on the others.

@@ -39,7 +39,10 @@ class HostBench:
 
 
 def measure(site: BenchSite, host_bench: HostBench) -> BenchOutcome:
-    """Measure all hosts; if one is slow, all once more: a single host would have a file server to itself."""
+    """Measure all hosts, and judge each by the fleet; if one is slow, measure all once more first.
+
+    All, because a single host would have a file server to itself. Hosts without a result in the first pass are unknown.
+    """
     first_pass, failed = run_pass(site, host_bench, site.stage.hosts)
     passes = [first_pass]
     if doubtful := {

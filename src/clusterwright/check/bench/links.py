@@ -31,7 +31,7 @@ class Passes:
     passes: tuple[Speeds, ...]
 
     def hosts(self) -> tuple[str, ...]:
-        """Return every host that measured something."""
+        """Return every host of the pairs that the first pass measured."""
         return tuple(dict.fromkeys(host for ends in self.passes[0] for host in ends)) if self.passes else ()
 
 
@@ -60,7 +60,10 @@ def verdicts(passes: Passes, expectation: Expectation | None, network: str) -> t
 
 
 def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str]) -> Iterator[Verdict]:
-    """Yield verdicts on hosts without any measured pair, and on paths that failed twice between two working hosts."""
+    """Yield verdicts on hosts without any measured pair, and on paths that failed twice between two working hosts.
+
+    If no host has a measured pair, its hosts are unknown, not failed.
+    """
     reachable = frozenset(passes.hosts())
     failed_hosts = {
         host: reason

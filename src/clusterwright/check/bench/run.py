@@ -42,7 +42,9 @@ def run(
     log: Callable[[str], None] = lambda _text: None,
     clock: Clock | None = None,
 ) -> Stored:
-    """Run the bench and return its measurements and verdicts, as stored.
+    """Run the bench on hosts that it allocates by a Slurm job, store measurements and verdicts, and return them.
+
+    Verdicts on lost hosts only say that they are lost; hosts that were busy or unavailable have one, too.
 
     Raises:
         WrightError: There are too few hosts, Slurm rejects the job, or the control host does not answer.

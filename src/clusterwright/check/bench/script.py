@@ -37,7 +37,7 @@ def script(
     reservation: str = "",
     allocation: JobResources = EXCLUSIVE_HOSTS,
 ) -> str:
-    """Return the sbatch script of a bench's job; the same arguments give the same text."""
+    """Return the sbatch script of a bench's job, which starts a worker on each host; pure."""
     gpus = _least_gpus(cluster, hosts) if allocation.is_exclusive else allocation.gpus
     lines = [
         ("job-name", allocation.name),
@@ -77,7 +77,10 @@ def _least_gpus(cluster: Cluster, hosts: Sequence[str]) -> int:
 
 
 def partition_of(cluster: Cluster, hosts: Sequence[str] = ()) -> str:
-    """Return the default partition, else the first one, of those that have all the hosts; "" without partitions."""
+    """Return the partition that has all the hosts, the default one if it does; "" without partitions.
+
+    If none has all of them: the default partition, else the first.
+    """
     groups = {cluster.host(host).group_name for host in hosts}
     names = [name for name, partition in cluster.partitions.items() if groups <= {*partition.nodes}]
     names = names or list(cluster.partitions)

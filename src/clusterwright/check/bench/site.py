@@ -45,7 +45,9 @@ class BenchSite:
         return self.cluster.lab.rate_divisor if self.cluster.lab else 1
 
     def address(self, host: str) -> str:
-        """Return the host's address on the network that gradients use; the host reports it where no file declares it.
+        """Return the host's address on the network that gradients use.
+
+        It is that of the cluster file; for an unmanaged cluster the one that the host reports, if any.
 
         Raises:
             KeyError: neither has one.
@@ -61,7 +63,7 @@ class BenchSite:
         return has_network_rate(self.cluster)
 
     def host(self, name: str) -> Host:
-        """Return the host, as the cluster file declares it."""
+        """Return the host of this name, as the cluster file declares it."""
         return self.cluster.host(name)
 
     def have(self, tool: str) -> bool:

@@ -172,7 +172,7 @@ def cleanup_command(folder: str) -> str:
 
 
 def _answer(report: Mapping[str, Any]) -> StageAnswer:
-    """Return a host's report; one with values of other types counts as a failure of the host."""
+    """Return a host's report as an answer; a report with values of other types counts as a failure of the host."""
     code, *texts = (report[key] for key in ("code", "out", "err", "stopped"))
     if not isinstance(code, int) or not all(isinstance(text, str) for text in texts):
         return StageAnswer(1, "", "", _("the answer is malformed"))

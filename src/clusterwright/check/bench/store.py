@@ -164,7 +164,7 @@ def _stored(run: Sequence[Any], rows: list[Sequence[Any]], judged: list[Sequence
 
 
 def runs(path: Path) -> list[Listed]:
-    """Return all runs, the newest first."""
+    """Return all runs, the newest first, with numbers of measurements and verdicts; the file is created if missing."""
     with _opened(path) as base:
         rows = base.execute(
             "SELECT id, bench, time, job, hosts, (SELECT count(*) FROM measurements WHERE run = id)"

@@ -23,7 +23,10 @@ def _as_is(spec: HostSpec) -> str:
     in_jobs=True,
 )
 def cpu_governor(_spec: HostSpec, have: dict[str, int]) -> Verdict:
-    """Every CPU of a compute host has the governor `performance`."""
+    """Every CPU of a compute host has the governor `performance`.
+
+    Otherwise a warning; skipped if the host has no governor.
+    """
     if not have:
         return skip(_("the host has no frequency governor: its hypervisor or firmware sets the clocks"))
     observed = ", ".join(f"{name}: {count}" for name, count in sorted(have.items()))

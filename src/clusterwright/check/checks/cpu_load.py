@@ -25,7 +25,10 @@ def _in_lab(spec: HostSpec) -> str:
     in_jobs=True,
 )
 def cpu_load(_spec: HostSpec, have: Load) -> Verdict:
-    """The 15-minute load average does not exceed 1.2 per hardware thread."""
+    """The 15-minute load average does not exceed 1.2 per hardware thread.
+
+    Otherwise a warning.
+    """
     most = _A_THREAD * have.threads
     return expect(
         have.quarter_hour <= most,

@@ -15,7 +15,10 @@ from clusterwright.i18n import _
     in_jobs=True,
 )
 def failed_services(_spec: HostSpec, have: tuple[str, ...]) -> Verdict:
-    """No systemd unit of the host is in state failed."""
+    """No systemd unit of the host is in state failed.
+
+    Otherwise a warning.
+    """
     return expect(
         not have,
         observed=", ".join(have) or _("no failed unit"),

@@ -26,7 +26,10 @@ def _in_lab(spec: HostSpec) -> str:
     in_jobs=True,
 )
 def fast_clocksource(_spec: HostSpec, have: HostMachine) -> Verdict:
-    """The clock source is the CPU's (TSC or similar); with hpet or acpi_pm each time read takes a microsecond."""
+    """The clock source is the CPU's (TSC or similar); with hpet or acpi_pm each time read takes a microsecond.
+
+    Otherwise a warning; unknown if the kernel reports none.
+    """
     if not have.clocksource:
         return unknown(_("the kernel reports no clock source"))
     return expect(

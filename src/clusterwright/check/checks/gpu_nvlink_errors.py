@@ -23,7 +23,10 @@ _EXPECTED = N_("no growth of NVLink CRC, replay and recovery counters in 2 s (fa
     in_jobs=True,
 )
 def gpu_nvlink_errors(_spec: HostSpec, have: dict[str, int]) -> Iterator[Verdict]:
-    """No NVLink error counter grows during the check; older totals are ignored."""
+    """No NVLink error counter grows during the check; older totals are ignored.
+
+    A growing one is a warning.
+    """
     for name, grown in have.items():
         gpu = name.split(",")[0].removeprefix("GPU ")
         yield fault(

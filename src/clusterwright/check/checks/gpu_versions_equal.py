@@ -20,7 +20,10 @@ from clusterwright.i18n import _
     in_jobs=True,
 )
 def gpu_versions_equal(cluster: Cluster, have: Mapping[str, Driver]) -> list[Verdict]:
-    """All hosts of a group have the same GPU driver, and the same VBIOS for each GPU model."""
+    """All hosts of a group have the same GPU driver, and the same VBIOS for each GPU model.
+
+    A host that differs from most is a warning.
+    """
     groups: dict[str, dict[str, str]] = {}
     for host, driver in have.items():
         if driver.gpus:

@@ -24,7 +24,10 @@ _KERNEL_OPTIONS = ("iommu", "intel_iommu", "amd_iommu")
     in_jobs=True,
 )
 def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """The IOMMU is off or in pass-through mode; in translation mode it slows GPUDirect down or breaks it."""
+    """The IOMMU is off or in pass-through mode; in translation mode it slows GPUDirect down or breaks it.
+
+    Translation mode is a warning. Skipped in a virtual machine, and without GPUs and RDMA adapters.
+    """
     if guest := of_guest(have):
         yield guest
         return

@@ -18,5 +18,8 @@ from clusterwright.i18n import _
     in_jobs=True,
 )
 def kernel_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
-    """All hosts run the same kernel release; drivers are built for one."""
+    """All hosts run the same kernel release; drivers are built for one.
+
+    A host that differs from most is a warning.
+    """
     return equal_everywhere(have, cluster.control.name, _("kernel release"), otherwise=Status.WARN)

@@ -17,7 +17,10 @@ _MAX_KINDS, _WIDE = 5, 100  # ours: kinds shown, and characters of each
     fix="read the lines with `journalctl -k -b -p warning`; add a harmless one to check/kernel/known.toml",
 )
 def kernel_lines(_spec: HostSpec, have: KernelLog) -> Verdict:
-    """Every warning of the kernel is known: harmless (known.toml), or a finding of another check."""
+    """Every warning of the kernel is known: harmless (known.toml), or a finding of another check.
+
+    An unknown one is a warning.
+    """
     if have.missing:
         return unknown(have.missing)
     if not have.source:

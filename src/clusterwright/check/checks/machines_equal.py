@@ -24,7 +24,10 @@ def _in_lab(spec: HostSpec) -> str:
     in_jobs=True,
 )
 def machines_equal(cluster: Cluster, have: Mapping[str, HostMachine]) -> list[Verdict]:
-    """Model, BIOS version and number of NUMA nodes are the same on every host of a group."""
+    """Model, BIOS version and number of NUMA nodes are the same on every host of a group.
+
+    A host that differs from most is a warning.
+    """
     groups: dict[str, dict[str, str]] = {}
     for host, host_machine in have.items():
         description = _(

@@ -26,7 +26,10 @@ def _in_lab(spec: HostSpec) -> str:
     fix="if programs pass GPU memory to MPI, install one built with CUDA (HPC-X, or Open MPI and UCX --with-cuda)",
 )
 def mpi_cuda_aware(_spec: HostSpec, have: MpiBuild) -> Verdict:
-    """The MPI on PATH is CUDA-aware; otherwise programs that pass GPU memory to MPI crash. NCCL does not need it."""
+    """The MPI on PATH is CUDA-aware; otherwise programs that pass GPU memory to MPI crash. NCCL does not need it.
+
+    Without CUDA a warning; unknown if the MPI does not tell; ok without MPI.
+    """
     expected = _("built with CUDA, if programs pass GPU memory to MPI")
     if not have.name:
         return fine(observed=_("no MPI is installed"), expected=expected)

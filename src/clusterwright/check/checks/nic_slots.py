@@ -32,7 +32,10 @@ def _has_gpus_and_rdma(spec: HostSpec) -> bool:
     fix="move the adapter to the slot that it has on other hosts; compare `nvidia-smi topo -m` before and after",
 )
 def nic_slots(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """No GPU is farther from its nearest RDMA adapter than three quarters of the host's GPUs from theirs."""
+    """No GPU is farther from its nearest RDMA adapter than three quarters of the host's GPUs from theirs.
+
+    Otherwise a warning; skipped with fewer than two adapters, and in a virtual machine.
+    """
     if guest := of_guest(have):
         yield guest
         return

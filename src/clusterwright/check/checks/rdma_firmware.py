@@ -18,7 +18,10 @@ from clusterwright.i18n import _
     fix="run `flint -d DEVICE query` on the host and install the vendor's release for the board on all hosts",
 )
 def rdma_firmware(cluster: Cluster, have: Mapping[str, Rdma]) -> Iterator[Verdict]:
-    """RDMA adapters of one board type have the same firmware on every host; mixed versions differ in speed and bugs."""
+    """RDMA adapters of one board type have the same firmware on every host; mixed versions differ in speed and bugs.
+
+    A host that differs from most is a warning.
+    """
     boards = sorted({port.board for rdma in have.values() for port in rdma.ports})
     for board in boards:
         versions = {

@@ -18,7 +18,10 @@ _EXPECTED = N_("the largest BAR that the GPU supports (Resizable BAR capability)
 
 @check(board, when=has_gpus, unless=in_lab, fix="enable Re-Size BAR Support in the BIOS", in_jobs=True)
 def resizable_bar(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """Every GPU with Resizable BAR uses the largest size; with a smaller one peer-to-peer transfers are slower."""
+    """Every GPU with Resizable BAR uses the largest size; with a smaller one peer-to-peer transfers are slower.
+
+    Otherwise a warning; skipped if no GPU supports it, and in a virtual machine.
+    """
     if guest := of_guest(have):
         yield guest
         return

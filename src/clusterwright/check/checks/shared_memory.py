@@ -25,7 +25,10 @@ def _in_lab(spec: HostSpec) -> str:
     in_jobs=True,
 )
 def shared_memory(spec: HostSpec, have: dict[str, Space]) -> Verdict:
-    """The file system on /dev/shm has at least 1 GiB per GPU: processes die with `Bus error` when it is full."""
+    """The file system on /dev/shm has at least 1 GiB per GPU: processes die with `Bus error` when it is full.
+
+    Otherwise a warning; unknown if it is not mounted.
+    """
     gpus = spec.host.group.gpus
     # Ours: NCCL takes some 100 MiB per rank, data loaders the rest.
     expected_bytes = (gpus.count if gpus else 0) * GiB

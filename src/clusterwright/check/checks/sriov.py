@@ -22,7 +22,8 @@ from clusterwright.i18n import _, _n
 def sriov(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """RDMA adapters have SR-IOV virtual functions if the cluster file declares them, otherwise none.
 
-    NCCL treats a virtual function as another adapter, so that two share the bandwidth of one port.
+    A difference is a warning. NCCL treats a virtual function as another adapter, so that two share the bandwidth of one
+    port.
     """
     if guest := of_guest(have):
         yield guest

@@ -27,7 +27,8 @@ _EXPECTED = N_("no hot sensor, slow fan or throttled processor in the SEL of the
 def thermal_history(_spec: HostSpec, have: BmcEvents) -> Iterator[Verdict]:
     """No sensor of the BMC was above its upper limit, no fan below its lower one, no processor throttled by heat.
 
-    Only times that have ended: those that last are faults of bmc_event_log. Times are by the BMC's clock.
+    Only times of the last week that have ended, by the BMC's clock, each a warning; those that last are faults of
+    bmc_event_log.
     """
     if have.unavailable:
         yield skip(_("the SEL cannot be read; see the check bmc_event_log"))

@@ -149,7 +149,7 @@ _VARYING: Sequence[tuple[str, str]] = (
 
 
 def _kind(text: str) -> str:
-    """Replace addresses and numbers in a line, so that repetitions become equal."""
+    """Return a line with addresses and numbers replaced, so that repetitions become equal, cut to 120 characters."""
     for pattern, replacement in _VARYING:
         text = re.sub(pattern, replacement, text)
     return text[:120]

@@ -53,9 +53,10 @@ class TuningOutcome:
 
 
 def search(knobs: Sequence[Knob], budget: int, seed: int) -> Search:
-    """Yield batches to measure until `budget` trials are spent, the final included; larger values are better.
+    """Yield batches of settings, receive their values (larger is better), and return the outcome.
 
-    The budget is a hard limit: with too few trials for all single changes, a random choice of them is tried.
+    At most `budget` trials are spent, the final included; with too few for all single changes, a random choice of them
+    is tried.
     """
     random, trials, number = Random(seed), list[Trial](), 0  # nosec B311 # noqa: S311 (an order of trials, no secret)
     spare = budget - 2 * FINAL

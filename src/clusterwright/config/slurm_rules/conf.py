@@ -148,7 +148,7 @@ class SlurmConf:
     unresolved: frozenset[str] = frozenset()
 
     def line_of(self, key: str, kind: str = "slurm.conf") -> Setting | None:
-        """Return the last line that sets a key."""
+        """Return the last line that sets the key in the file `kind`; None if none does."""
         lines = self.settings.get(kind, {}).get(key.lower(), ())
         return lines[-1] if lines else None
 
@@ -261,7 +261,10 @@ def _gres(item: str) -> tuple[str, str, int]:
 
 
 def parse_conf(sources: Iterable[Source], slurm_release: str, *, is_folder: bool = False) -> SlurmConf:
-    """Read the files of a site."""
+    """Parse the Slurm files of a site, and those that they include, into settings and lines of nodes and the like.
+
+    `is_folder`: the sources are all files of a folder, so that a file which is not among them does not exist.
+    """
     reader = _Reader()
     files = {}
     for source in sources:

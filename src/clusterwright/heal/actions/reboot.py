@@ -55,9 +55,9 @@ def _by_switch(order: ActionOrder, executor: Executor) -> str:
 
 
 def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return whether the host has another boot id; None while it does not respond or still starts.
+    """Return whether the host has a boot id other than that of `prior`; None while it does not respond or still boots.
 
-    Also power up a host that Slurm powered down while heal drained it.
+    Powers up a host that does not respond, is powered down, and has a drain reason of heal.
     """
     result = executor.query(order.intent.host, f"cat {BOOT_ID}; systemctl is-system-running")
     boot, _, state = result.out.strip().partition("\n")

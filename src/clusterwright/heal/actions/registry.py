@@ -9,5 +9,5 @@ _NAMED = {"return": "resume"}  # `return` is a Python keyword
 
 
 def action(name: str) -> ModuleType:
-    """Return the module of an action such as `restart-service`."""
+    """Return the module of an action by its name, such as `restart-service`."""
     return importlib.import_module(f"clusterwright.heal.actions.{_NAMED.get(name, name.replace('-', '_'))}")

@@ -32,7 +32,10 @@ def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) 
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Drain the host as a spare again, if nothing else drained it; return the error, or an empty text."""
+    """Drain the order's spare with the reason of spares again; return the error, or an empty text.
+
+    An error if the spare is drained, whatever the reason, or if Slurm does not respond.
+    """
     node = executor.node(order.intent.spare)
     if node is None or node.holder != "free":
         return (

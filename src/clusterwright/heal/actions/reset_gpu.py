@@ -42,9 +42,9 @@ def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return whether the exit code in the action's marker file is 0, False without the file.
+    """Return True if the order's reset exited with 0, False if it never began; read from the marker file on the host.
 
-    None while the host does not respond, or with another exit code.
+    None if the reset has not ended or failed, or if the host does not respond.
     """
     result = executor.query(order.intent.host, _STATUS_SCRIPT.format(mark=f"{RUN_FOLDER}/{order.id}"))
     status = result.out.strip()

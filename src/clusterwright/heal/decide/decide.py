@@ -263,9 +263,9 @@ def _cured(context: _Context, node: HostStatus, incidents: list[Incident]) -> No
 def _return(
     context: _Context, node: HostStatus, primary: Incident, remaining: Iterable[Incident] = ()
 ) -> tuple[Incident, ...]:
-    """Resume the node unless it was resumed too often, which notifies, or too recently.
+    """Resume the node unless it was resumed too often, which notifies, or too recently; return the incidents left open.
 
-    Return incidents that stay open.
+    They are `primary` and `remaining`, or none if `primary` is not in the journal.
     """
     intent = Intent(node.name, primary.rule, "return", _("all checks of the heal rule pass"))
     limit = rate_limit(intent, context.observation, context.past, context.policy)
@@ -284,7 +284,8 @@ def _return(
 def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) -> dict[str, Incident]:
     """Choose the cheapest next step for all faults of the host; return the incidents with new notifications, by rule.
 
-    If any fault needs an operator, nothing is done. A drain counts against the budget.
+    If any fault needs an operator, no action is chosen. A step that must wait for other hosts is only notified. A drain
+    counts against the budget.
     """
     changed: dict[str, Incident] = {}
     over = False

@@ -265,7 +265,7 @@ class Journal:
             )
 
     def entries(self, *states: State) -> tuple[Entry, ...]:
-        """Return the actions in these states, oldest first; all actions without states."""
+        """Return the actions in these states, oldest first; every action if no state is given."""
         if not states:
             return self._entries("", ())
         return self._entries(f"WHERE state IN ({', '.join('?' * len(states))})", states)

@@ -46,9 +46,10 @@ class ActionRunner:
             self.log(f"#{id_} proposed: {line(intent)}")
 
     def _do(self, action_id: int | None, incident: int, intent: Intent) -> None:
-        """Read the prior state, record the intent, then execute the action.
+        """Read the prior state, record the intent as begun, execute the action, and record it as acted.
 
-        End it as failed, or stale if it no longer applies.
+        On an error it ends as failed, and as stale if it no longer applies. `action_id`: the proposal's; None: a new
+        one is recorded.
         """
         id_ = action_id or self.journal.write(
             incident, intent, "proposed", self.now(), wall=self.wall(), prior={}

@@ -24,7 +24,7 @@ class DiagnosisTime:
         self._used_s: dict[str, dict[int, float]] = {}  # by user and minute
 
     def begin_poll(self, jobs: int) -> None:
-        """Begin a poll with this number of jobs."""
+        """Begin a poll in which this number of jobs shares the poll's time."""
         self._poll_s, self._jobs = POLL_S, max(1, jobs)
 
     @contextmanager

@@ -152,9 +152,9 @@ def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[FaultFinding]:
 
 
 def passed(verdicts: Iterable[Verdict], hosts: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return by host the required checks that passed.
+    """Return by host the required checks that did not fail: all but those with a failed or unknown verdict.
 
-    Failed and unknown results count as not passed, warnings as passed.
+    Checks with a warning, skipped, or without a verdict count as passed.
     """
     every = frozenset(required_checks())
     wrong: dict[str, set[str]] = {host: set() for host in hosts}

@@ -30,9 +30,10 @@ urllib.request.build_opener(urllib.request.ProxyHandler({})).open(ask, timeout=1
 
 
 def send_notification(notification: StoredNotification, rules: Mapping[str, Rule], executor: Executor) -> str:
-    """Send a notification to Alertmanager, if monitoring has it, and the control host's log; return the error, or "".
+    """Notify Alertmanager, if Prometheus is deployed, then log on the control host; return the error, or an empty text.
 
-    Without monitoring it also becomes the node's comment in Slurm.
+    An error of Alertmanager ends it before the log. Without Prometheus, the notification also becomes the node's
+    comment in Slurm.
     """
     control = executor.cluster.control.name
     if executor.cluster.monitoring.prometheus:

@@ -65,7 +65,7 @@ def folder_of(cluster: Cluster, *, is_control: bool) -> Path:
 
 
 def journal_of(folder: Path) -> Journal:
-    """Open the journal in the folder."""
+    """Open the journal of the folder; create it if it is missing."""
     return Journal(folder / "intents.sqlite")
 
 

@@ -17,7 +17,7 @@ _NAME = re.compile(r"\w{1,64}")
 
 
 def localized_summary(name: str, summary: str) -> tuple[str, str]:
-    """Return a rendered summary in English and Chinese.
+    """Return the summary of the alert `name`, as Alertmanager has it, in English and Chinese.
 
     If the catalog lacks the alert, or its template does not match: the summary itself and an empty text.
     """

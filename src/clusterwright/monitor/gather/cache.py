@@ -25,7 +25,8 @@ class SnapshotCache:
     def newest(self) -> Snapshot | None:
         """Return the snapshot, refreshed if it is older than `every_s`; concurrent callers share one refresh.
 
-        If a refresh fails, the error is stored in `trouble` and the last snapshot is returned.
+        If a refresh fails, the error is stored in `trouble` until the next one, and the last snapshot is returned; None
+        before the first success.
         """
         with self._lock:
             if self._clock.monotonic() - self._polled_at >= self._every_s:

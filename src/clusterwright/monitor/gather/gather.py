@@ -22,9 +22,9 @@ LIMIT_S = 10.0  # of each query; slurmctld answers within one second unless it i
 
 
 def control_remote(cluster: Cluster, remote: Remote) -> Remote:
-    """Return the connection to the control host: none by SSH if this machine is it, by the host's name.
+    """Return the connection to the control host: a local shell if this machine has its name, else `remote`.
 
-    In a lab always the given connection.
+    In a lab always `remote`.
     """
     name = cluster.control.name
     is_control_host = cluster.lab is None and socket.gethostname().partition(".")[0] == name
@@ -57,7 +57,7 @@ def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
 
 
 def cluster_facts(cluster: Cluster) -> ClusterFacts:
-    """Return what a snapshot needs of the cluster file: compute hosts, shares of teams and what it cannot have.
+    """Return what a snapshot needs of the cluster file: compute hosts, shares of teams, reasons for parts not enabled.
 
     Shares are normalized to the sum 1.
     """

@@ -15,7 +15,11 @@ _POINT = 2  # numbers of a point: a step and its loss
 
 
 def jobs(text: str, separator: str, runs: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, JobView], ...]:
-    """Return each job with Slurm's raw job id, which differs from the displayed id for a task of an array."""
+    """Return (Slurm's raw job id, job) for each job of squeue's output; `runs` is the progress of runs by name.
+
+    The raw id differs from the displayed one for a task of an array. A job gets the progress of the run of its name if
+    it has started and the run is of the same user.
+    """
     return tuple((job.number, _view(job, runs)) for job in programs.jobs(text, separator))
 
 

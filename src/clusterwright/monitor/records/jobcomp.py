@@ -65,5 +65,5 @@ def _record(match: re.Match[str]) -> AccountingRecord:
 
 
 def _limit(text: str) -> float | None:
-    """Return the seconds of a time limit: a number of minutes, or a Slurm duration."""
+    """Return the seconds of a time limit, a number of minutes or a Slurm duration; None if unlimited or not set."""
     return float(text) * _MINUTE_S if text.isdigit() else span(text)

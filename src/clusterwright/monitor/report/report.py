@@ -93,7 +93,7 @@ def ratio(part: float | None, total: float | None) -> float | None:
 
 
 def message(name: str, **values: object) -> str:
-    """Return a text of advice.toml with its values."""
+    """Return the text `name` of advice.toml in the current language, with the values in its fields."""
     return _(messages()[name], **values)
 
 

@@ -160,9 +160,10 @@ def _left_out(cluster: Cluster) -> tuple[str, ...]:
 
 
 def slurm_default(settings: SimulationSettings) -> SimulationSettings:
-    """Return Slurm without configuration: first come first served, exclusive hosts, no time limits.
+    """Return settings with the same hosts, but Slurm without configuration: first come first served, one job per host.
 
-    slurm.conf(5) of 22.05: PriorityType=priority/basic, SelectType=select/linear, MaxTime=UNLIMITED, no accounting.
+    No time limits and no accounting. slurm.conf(5) of 22.05: PriorityType=priority/basic, SelectType=select/linear,
+    MaxTime=UNLIMITED.
     """
     queue = Queue("all", tuple(settings.kinds), exclusive=True, default=True)
     return SimulationSettings(

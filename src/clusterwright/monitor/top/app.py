@@ -270,7 +270,10 @@ class Top(App[None]):
         return job
 
     def action_about(self, topic: str) -> None:
-        """Fetch and show the output of the selected job (`topic`), or why it is pending or failed."""
+        """Fetch and show a text about the selected job: by `topic` its output, or why it is pending or failed.
+
+        No effect without a selected job.
+        """
         if job := self._job():
             self._aside("about", partial(self._fetch_text, topic, job), self._show_text)
 

@@ -67,7 +67,7 @@ class Listing(ScrollView, can_focus=True):
         self.refresh()
 
     def to_top(self) -> None:
-        """Move the cursor to the first row of the next fill."""
+        """Remove all rows and scroll to the top, so that the next `fill` puts the cursor on its first row."""
         self.items, self.cursor = [], 0
         self.scroll_to(y=0, animate=False)
 
@@ -90,7 +90,7 @@ class Listing(ScrollView, can_focus=True):
         self.refresh()
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by as many rows as are visible."""
+        """Move the cursor down by `by` pages (negative: up), each of about as many rows as are visible."""
         self.action_move(by * max(1, self.size.height - 2))
 
     def action_choose(self) -> None:

@@ -37,7 +37,7 @@ class TextScreen(ModalScreen[None]):
             yield Static(_("Esc, q: back"), classes="hint", markup=False)
 
     def action_scroll(self, by: int) -> None:
-        """Scroll by lines."""
+        """Scroll the text down by `by` lines (negative: up)."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
 

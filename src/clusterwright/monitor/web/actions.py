@@ -107,7 +107,7 @@ class ClusterActions:
         )
 
     def resume(self, node: NodeView, by: WebUser) -> None:
-        """Resume a node.
+        """Resume a node, and write the action to the journal.
 
         Raises:
             WrightError: the node is not resumed.

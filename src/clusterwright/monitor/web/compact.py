@@ -28,7 +28,7 @@ SPARK = 40  # points of the loss curve in a list
 
 
 def visible(text: str) -> str:
-    """Escape control characters of an untrusted text; the page escapes markup when it inserts it into HTML."""
+    """Return an untrusted text with control characters escaped, cut to LONGEST; the page itself escapes markup."""
     return truncate_visible(text, LONGEST)
 
 

@@ -31,7 +31,10 @@ class Waiting:
         self._places: Counter[tuple[str, str]] = Counter()
 
     def enter(self, name: str, address: str) -> bool:
-        """Count a waiting sign-in and return True; False, uncounted, at the limit of all, address, or account there."""
+        """Count a sign-in that waits and return True; False, without counting it, if too many wait already.
+
+        There are limits for all, for one address, and for one account from one address.
+        """
         of_address = sum(count for (_, other), count in self._places.items() if other == address)
         if (
             self._places.total() >= _MOST_WAITING

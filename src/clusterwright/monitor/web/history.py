@@ -67,7 +67,7 @@ class History:
         return file
 
     def _rename_damaged(self) -> None:
-        """Rename the file and those that SQLite would use with a new one."""
+        """Rename the damaged history file, and SQLite's companion files, to `.damaged` names; skip missing ones."""
         damaged = self._path.with_suffix(".damaged")
         for suffix in ("", *COMPANIONS):
             with suppress(FileNotFoundError):
@@ -76,7 +76,8 @@ class History:
     def add(self, snapshot: Snapshot) -> None:
         """Add the sums of a snapshot to the bucket of each width, and delete the oldest rows above its limit.
 
-        Rows are limited by number, not by age: a clock that jumps must not delete the history.
+        Rows are limited by number, not by age: a clock that jumps must not delete the history. An error of SQLite is
+        stored in `trouble`, not raised.
         """
         values = figures(snapshot)
         cells = [part for name in FIGURES for part in (values[name] or 0, int(values[name] is not None))]

@@ -171,7 +171,7 @@ class LimitedListener(socket.socket):
         self._connections = connections
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection, which waits for its first request."""
+        """Accept a connection, and register it as waiting for its first request."""
         connection, peer = super().accept()
         self._connections.add(peer, connection)
         return connection, peer

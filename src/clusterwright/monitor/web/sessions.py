@@ -103,11 +103,11 @@ class PasswordChecker:
         self._attempts: dict[tuple[str, str], _Attempts] = {}
 
     def wait_s(self, name: str, address: str) -> float:
-        """Return the seconds until the next attempt on this account from this address is allowed."""
+        """Return the seconds until the next attempt on this account from this address is allowed; 0: now."""
         return self._pause_s((name[:_LONGEST_NAME], network(address)))
 
     def address_wait_s(self, address: str) -> float:
-        """Return the seconds for which wrong passwords of this address, on any account, are answered with a wait."""
+        """Return the seconds that this address must wait after wrong passwords on any account; 0: it need not wait."""
         return self._pause_s(("", network(address)))
 
     def _pause_s(self, key: tuple[str, str]) -> float:

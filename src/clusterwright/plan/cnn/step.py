@@ -136,6 +136,10 @@ def _exposed(job: CnnJob, compute: float, how: Software) -> float:
 
 
 def unhidden(bucket_s: float, buckets: int, compute_s: float, share: float) -> float:
-    """Exposed seconds of a bucketed all-reduce: the largest of `share` of it, its excess over backward, one bucket."""
+    """Return the seconds of an all-reduce in buckets that the backward pass does not hide.
+
+    The largest of: `share` of the whole all-reduce, its excess over the backward pass (a fixed part of `compute_s`),
+    and one bucket.
+    """
     total_s = bucket_s * buckets
     return max(share * total_s, total_s - BACKWARD * compute_s, bucket_s)

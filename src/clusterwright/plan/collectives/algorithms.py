@@ -54,7 +54,10 @@ def inter_node_step(path: Path, protocol: Protocol) -> float:
 
 
 def joined(size: Real, transfer: Real, steps: tuple[Real, Real], path: Path, protocol: Protocol) -> Real:
-    """Seconds of a collective from transfer time and (intra-node, inter-node) step latencies; TCP's steps overlap."""
+    """Return the seconds of a collective from its transfer time and `steps`, the (intra-node, inter-node) latencies.
+
+    With RDMA the latencies are added; with TCP the inter-node latency overlaps with the transfer.
+    """
     intra_node, inter_node = steps
     if path.wire.rdma:
         return filled(size, transfer, intra_node + inter_node, path.c, protocol)

@@ -27,7 +27,10 @@ class CloudOffer:
 
 
 def cloud_offers(gpu: Gpu, currency: str, user_rate: ExchangeRate | None = None) -> tuple[CloudOffer, ...]:
-    """Return the clouds' prices of a GPU, the cheapest first; those without an exchange rate in their own currency."""
+    """Return the clouds' prices of a GPU, sorted by deal, then by currency, then by price per GPU hour.
+
+    A price is converted to `currency`; without an exchange rate it stays in its own currency.
+    """
     offers = [_offer(price, currency, user_rate) for price in cloud_prices() if price.gpu == gpu.name]
     return tuple(sorted(offers, key=lambda offer: (offer.price.deal, offer.currency, offer.per_gpu_hour)))
 

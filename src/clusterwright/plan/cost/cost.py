@@ -26,7 +26,7 @@ class ClusterCost:
 
     @property
     def title(self) -> str:
-        """The cluster as text."""
+        """The cluster as text, number of nodes and server: `4 x dgx-h100`."""
         return f"{self.nodes} x {self.gathered.server.name}"
 
 

@@ -142,7 +142,7 @@ def _leaf_layouts(
 
 
 def _star(places: int, ports: int, switch: FabricSwitch) -> Clos:
-    """Build a star: one switch, or as few as possible around a central one.
+    """Build a star for `places` nodes of `ports` ports each: one switch, or the fewest switches around a central one.
 
     Raises:
         WrightError: the switch has too few ports.

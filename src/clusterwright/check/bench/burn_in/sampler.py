@@ -42,7 +42,7 @@ class Sampled:
                 self.bad.setdefault((verdict.subject, verdict.check, verdict.part), []).append(verdict)
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Yield all final verdicts, then those that were bad only under load; each names its check in `part`."""
+        """Yield all final verdicts but the skipped, then those bad only under load; each names its check in `part`."""
         bad = {
             (verdict.subject, verdict.check, verdict.part)
             for verdict in self.final_verdicts
@@ -70,7 +70,7 @@ class Sampled:
 
 @contextmanager
 def sampling(site: BenchSite) -> Iterator[Sampled]:
-    """Sample the checks while the block runs, and once after it."""
+    """Yield a record to which a thread adds samples of the checks while the block runs, then set its final verdicts."""
     state, over = Sampled(site.stage.hosts, site.cluster.lab is not None), threading.Event()
     pause_s = min(EVERY_S, site.lasts_s / 4)
 

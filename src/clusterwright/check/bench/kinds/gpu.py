@@ -39,7 +39,7 @@ Failed = dict[str, str]
 def gpu(site: BenchSite) -> BenchOutcome:
     """Measure the GPUs of all hosts that have any; those of hosts in doubt once more.
 
-    In a lab all hosts are unknown.
+    In a lab, or if no host has GPUs, nothing is measured, and all hosts are unknown.
     """
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:
@@ -128,7 +128,7 @@ def _read(answer: StageAnswer) -> Gpus:
     """Parse what a host measured.
 
     Raises:
-        ValueError: No GPU was measured; has the program's message.
+        ValueError: The program failed, or all GPUs failed for the same reason; has that reason.
     """
     if answer.reason:
         raise ValueError(answer.reason)

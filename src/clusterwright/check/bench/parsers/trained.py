@@ -117,7 +117,10 @@ def _slowest(reports: Iterable[Report], key: str) -> tuple[float, ...]:
 
 
 def _wrong(reports: Sequence[Report]) -> Iterable[str]:
-    """Yield what is wrong; written so that NaN counts as wrong."""
+    """Yield an English text for losses or gradient norms that differ between ranks, and for gradients off their mean.
+
+    NaN counts as different.
+    """
     losses, norms = ([report[key] for report in reports] for key in ("loss", "norm"))
     if not _alike(losses, ALIKE_LOSS):
         yield f"losses differ between ranks: {min(losses):.6g} to {max(losses):.6g}"

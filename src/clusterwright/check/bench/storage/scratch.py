@@ -97,7 +97,7 @@ class RelativeFigure:
 
 
 def relative_figures(passes: Sequence[Figures]) -> list[RelativeFigure]:
-    """Return every host's figures of `LASTING` quantities; short measurements are too noisy to judge a disk."""
+    """Return every host's figures of `LASTING` quantities, by the best pass; short measurements are too noisy."""
     best: dict[tuple[str, str], RelativeFigure] = {}
     for figures in passes:
         for relative in _of_pass(figures):

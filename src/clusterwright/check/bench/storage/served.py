@@ -48,7 +48,7 @@ class Served:
     least: Mapping[str, float] = field(default_factory=dict)
 
     def run_pass(self, hosts: Group) -> tuple[Figures, dict[str, str]]:
-        """Measure these hosts at once, and store the pass; return their figures, and the errors of the others."""
+        """Measure these hosts at once, and store the pass; return their figures, and the errors of the rest."""
         figures, failed = run_pass(self.site, self.host_bench, hosts)
         self.passes.append(figures)
         return figures, failed
@@ -81,7 +81,11 @@ class Served:
 
 
 def served(site: BenchSite, host_bench: HostBench, path: str) -> BenchOutcome:
-    """Measure every host; judge whether the server keeps up with all of them, and find slow hosts."""
+    """Measure the folder on all hosts at once, then on one alone; judge the server, and find slow hosts.
+
+    If a host is slow, groups of hosts are measured until it is found; if one is only an outlier, all hosts are measured
+    once more.
+    """
     folder_bench = Served(site, host_bench, path)
     first_pass, failed = folder_bench.run_pass(site.stage.hosts)
     values = _values(first_pass)
@@ -161,7 +165,7 @@ def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figu
 
 
 def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
-    """Yield verdicts on hosts slow in every group, and on groups in which no measurement separates the hosts."""
+    """Yield a failure for each host that is slow in every group, and a warning for each group that stays undecided."""
     expected = _("at least {enough:.0%} of the median of all hosts", enough=ENOUGH)
     last: dict[str, str] = {}
     for figures in folder_bench.passes:

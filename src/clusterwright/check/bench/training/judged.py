@@ -63,7 +63,7 @@ def host_observations(trials: Trials) -> list[Observation]:
 
 
 def _expected_step_s(trials: Trials, full_case: Case, observations: list[Observation]) -> float:
-    """Return the planner's expected seconds of a step on all hosts; 0 if it is unknown or nothing was measured."""
+    """Return the seconds of a step on all hosts by the planner; 0 if it has no estimate or nothing was measured."""
     groups = trials.best(*full_case)
     expected = exchange(trials.site, full_case[0], groups[0]) if groups else None
     if expected is None:

@@ -78,13 +78,13 @@ def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
 
 
 def sizes(hosts: int) -> tuple[int, ...]:
-    """Return the group sizes: 2, 4, 8 ... and all hosts."""
+    """Return the sizes of groups to train on: 2, 4, 8 ... and all hosts; none for a single host."""
     doubled = [2**power for power in range(1, hosts.bit_length()) if 2**power < hosts]
     return (*doubled, hosts) if hosts > 1 else ()
 
 
 def chunks(hosts: Sequence[str], size: int) -> tuple[Group, ...]:
-    """Split the hosts into groups of that size, neighbors together; leftover hosts rest."""
+    """Split the hosts into groups of that size, neighbors together; leftover hosts are in no group."""
     return tuple(tuple(hosts[start : start + size]) for start in range(0, len(hosts) - size + 1, size))
 
 

@@ -62,7 +62,10 @@ class Trials:
     failed: dict[tuple[str, Group], str] = field(default_factory=dict)
 
     def train(self, route: Route, size: int) -> None:
-        """Train all groups of that size at once; a group that used another transport fails."""
+        """Train all groups of that size at once, and store each result; a group that used another transport fails.
+
+        If fewer hosts answer, one group has all of them.
+        """
         alive = self.site.stage.hosts
         host_groups = chunks(alive, min(size, len(alive) or 1))
         ranks = Ranks("training", self.shape.backend, self.shape.arguments, LIMIT_S, route.environment)

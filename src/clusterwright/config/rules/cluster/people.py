@@ -263,7 +263,7 @@ def _host(cluster: Cluster, name: str) -> Iterator[Clash]:
 
 
 def _accounting_settings(cluster: Cluster) -> Iterator[Loc]:
-    """Yield the paths of fields that need accounting."""
+    """Yield the paths of the fields that the file sets and that need accounting; each QOS is one."""
     if cluster.accounting.host is not None:
         yield "accounting", "host"
     yield from (("qos", name) for name in cluster.qos)

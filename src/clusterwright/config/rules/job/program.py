@@ -109,9 +109,9 @@ def _takes(kind: type[Value], value: Value) -> bool:
 
 
 def launcher(job: Job) -> Iterator[Clash]:
-    """Check that spare, shrink, images and warm imports have a supervised launcher.
+    """Check that a launcher without supervisor is not used with spare or shrink, a container, or warm imports.
 
-    Such a launcher has a check of its tasks.
+    With a supervised launcher, check that it starts tasks if the framework needs Slurm or MPI tasks.
     """
     if registry.launcher(job.launcher).is_supervised:
         yield from _tasks(job)
