@@ -75,7 +75,7 @@ def set_language(language: Lang) -> None:
 
 @contextmanager
 def in_language(language: Lang) -> Iterator[None]:
-    """Set the language for a block."""
+    """Set the language of `_` for a block; afterwards it is the former one again."""
     token = _language.set(language)
     try:
         yield

@@ -101,7 +101,7 @@ class _Builder:
     layers: list[Convolution] = field(default_factory=list)
 
     def conv(self, outputs: int, kernel: int, stride: int = 1, groups: int = 1, *, norm: bool = True) -> None:
-        """Add a convolution padded to keep the size, halved by a stride of two.
+        """Add a convolution padded to keep the size, halved by a stride of two, with `groups` groups of channels.
 
         Without `norm` it has a bias in place of a batch norm.
         """

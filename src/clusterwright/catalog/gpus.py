@@ -189,5 +189,5 @@ def has_nvswitch(model: str, count: int, *, nvlink: bool) -> bool:
 
 
 def takes_open_modules(model: str) -> bool:
-    """True from Turing on, and for a GPU that the catalog lacks, as it is likely newer."""
+    """True if NVIDIA's open kernel modules support the GPU: from Turing on, and one that the catalog lacks."""
     return architecture(model) not in CLOSED_ONLY

@@ -123,12 +123,12 @@ def fault(
 
 
 def skip(reason: str, *, subject: str = "") -> Verdict:
-    """Return a `skipped` verdict with its reason: the feature is off, or not available on this host."""
+    """Return a `skipped` verdict with its reason, such as that the feature is off; empty subject: the host."""
     return Verdict(subject, "", Status.SKIPPED, reason)
 
 
 def unknown(reason: str, *, expected: str = "", subject: str = "", fix: str = "", part: str = "") -> Verdict:
-    """Return an `unknown` verdict with the reason why the value could not be read."""
+    """Return an `unknown` verdict with the reason why the value could not be read; empty subject: the host."""
     return Verdict(subject, "", Status.UNKNOWN, reason, expected, fix, part)
 
 

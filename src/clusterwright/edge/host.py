@@ -61,7 +61,7 @@ class Host:
     def run_program(
         self, program: str, *arguments: str, stdin: bytes = b"", root: bool = False, timeout_s: float = 60
     ) -> CommandResult:
-        """Run a program of the bundler on the host with Python; `stdin` is the program's input."""
+        """Run a program of the bundler on the host with Python, with `root` as root; `stdin` is the program's input."""
         run = self.run_root if root else self.run
         return run(program_command(*arguments), stdin=program_input(program) + stdin, timeout_s=timeout_s)
 

@@ -82,7 +82,7 @@ def output(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> bytes | None:
-    """Run a command and return its stdout; None if it is missing or fails."""
+    """Run a command without a time limit and return its stdout; None if it is missing or fails."""
     try:
         result = subprocess.run(
             list(argv), cwd=cwd, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False

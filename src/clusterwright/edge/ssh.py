@@ -81,7 +81,10 @@ class Ssh:
         return ("ssh", *config, *options, *user, *port, *more)
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
-        """Run a shell command on the host; code 255 means that the host is unreachable."""
+        """Run a shell command on the host; code 255 means that the host is unreachable.
+
+        If the shared connection is lost, run it over a new one; after a timeout, close a dead shared connection.
+        """
         result = run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
         is_lost = result.err.rstrip().endswith(_NO_MASTER) and _REQUESTED not in result.err
         if result.code == SSH_FAILED and is_lost:
@@ -112,11 +115,11 @@ class LocalMachine:
     sudo: bool = False
 
     def argv(self, host: str, command: str) -> tuple[str, ...]:  # noqa: ARG002 (the protocol's signature)
-        """Return the command line that runs a shell command."""
+        """Return the local command line that runs a shell command in the user's home folder; `host` is ignored."""
         return ("sh", "-c", f"cd 2>/dev/null || cd /; {command}")
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
-        """Run a shell command."""
+        """Run a shell command on this machine, in the home folder of the user, whatever `host` names."""
         return run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
 
 

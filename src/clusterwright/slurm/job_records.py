@@ -48,9 +48,10 @@ def parse_job(text: str) -> Record:
 
 
 def parse_jobs(text: str) -> List[Record]:
-    """Parse the output for one job: several records for an array or a heterogeneous job only.
+    """Parse the output of `scontrol show job` for one job; several records for an array or a heterogeneous job only.
 
-    The owner of such a job can add records by a name with line feeds; they have the ids of no other job.
+    Empty without a record. The owner of such a job can add records by a name with line feeds; they have the ids of no
+    other job.
     """
     text = _without_messages(text)
     match = _IDS.match(text)

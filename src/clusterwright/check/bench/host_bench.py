@@ -90,7 +90,7 @@ def observations(passes: Sequence[Figures]) -> list[Observation]:
 
 
 def unknown(bench: str, failed: Mapping[str, str], part: str = "") -> Iterator[Verdict]:
-    """Yield an `unknown` verdict with the error for each host that measured nothing."""
+    """Yield an `unknown` verdict on the part with the error for each host that measured nothing."""
     return (Verdict(host, bench, Status.UNKNOWN, reason, part=part) for host, reason in failed.items())
 
 

@@ -43,7 +43,7 @@ class Transport:
 
 
 def of_nccl(lines: Iterable[str]) -> Transport:
-    """Parse the lines that NCCL_DEBUG=INFO prints."""
+    """Parse the transport from the lines that NCCL_DEBUG=INFO prints; of several networks the last counts."""
     net, devices, over_net, inside, nvls = "", (), [], set(), False
     for line in lines:
         if using := _USING.search(line):

@@ -24,7 +24,7 @@ KIND, ITERATIONS = "all_reduce_pieces", 7
 def tune_network(site: BenchSite, budget: Budget, names: Sequence[str] = ()) -> Tuned:
     """Search for the variables with the fastest all-reduce over all hosts on the stage, one run per trial.
 
-    They come on top of the cluster file's current variables.
+    They come on top of the cluster file's current variables. `names`: only these variables.
 
     Raises:
         WrightError: The default run failed, or there is no such knob.

@@ -44,7 +44,9 @@ class Subject:
 def tune_training(
     site: BenchSite, subject: Subject, budget: Budget, names: Sequence[str] = (), *, numbers: bool = False
 ) -> Tuned:
-    """Tune the training's steps a second, with one run of the training for each trial.
+    """Tune the training's steps a second, with one run of the training for each trial; `names`: only these knobs.
+
+    With `numbers` also by knobs that change numerical results.
 
     Raises:
         WrightError: It does not run as it is, or there is no such knob.

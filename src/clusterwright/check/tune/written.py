@@ -15,7 +15,10 @@ OF_CLUSTER, OF_JOB = ("jobs", "variables"), ("environment", "variables")
 
 
 def with_settings(text: str, settings: KnobSettings, variables: Iterable[str] = OF_CLUSTER) -> str:
-    """Set each setting at its place in the text, in place of an older value; all other text stays unchanged."""
+    """Set each setting at its place in the text, in place of an older value; all other text stays unchanged.
+
+    A name with dots is a path of the file, another one a variable below the path `variables`.
+    """
     for name, value in settings.pairs:
         key_path = tuple(name.split(".")) if "." in name else (*variables, name)
         text = set_value(text, key_path, value)

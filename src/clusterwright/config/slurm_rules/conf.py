@@ -153,21 +153,21 @@ class SlurmConf:
         return lines[-1] if lines else None
 
     def get(self, key: str, kind: str = "slurm.conf") -> str:
-        """Return the value of a key; "" if it is not set."""
+        """Return the value of a key in the file `kind`; "" if it is not set."""
         setting = self.line_of(key, kind)
         return setting.value if setting else ""
 
     def items(self, key: str, kind: str = "slurm.conf") -> tuple[str, ...]:
-        """Return the words of a comma-separated value, in lower case."""
+        """Return the words of a comma-separated value in the file `kind`, in lower case; none if it is not set."""
         setting = self.line_of(key, kind)
         return setting.items if setting else ()
 
     def number(self, key: str, default: int, kind: str = "slurm.conf") -> int:
-        """Return a number; the default if it is not set or is no number."""
+        """Return the whole number of a key in the file `kind`; the default if it is not set or is no number."""
         return parse_number(self.get(key, kind), default)
 
     def is_yes(self, key: str, kind: str = "slurm.conf") -> bool:
-        """Return whether a boolean is set to yes."""
+        """Return whether a key of the file `kind` is set to yes, up, true or 1, in any case; False if it is not set."""
         return self.get(key, kind).lower() in ("yes", "up", "true", "1")
 
     def entries_of(self, key: str, kind: str = "slurm.conf") -> tuple[ConfEntry, ...]:
@@ -239,7 +239,10 @@ class SlurmConf:
         return any(item.endswith("_memory") for item in items)
 
     def plugin(self, key: str, default: str, kind: str = "slurm.conf") -> str:
-        """Return the name of a plug-in, in lower case, without its prefix: cons_tres for select/cons_tres."""
+        """Return the plug-in of a key in lower case, without its prefix: cons_tres for select/cons_tres.
+
+        The default if the key is not set in the file `kind`.
+        """
         return self.get(key, kind).lower().rpartition("/")[2] or default
 
     def plugins(self, key: str) -> tuple[str, ...]:

@@ -67,7 +67,10 @@ class RuleFinding:
 
 
 def rule(severity: Severity, source: str, *, wrong: str, correct: str) -> Callable[[Find], LintRule]:
-    """Register a function as a rule; its docstring is the sentence that holds for correct files."""
+    """Register a function as a rule; its docstring is the sentence that holds for correct files.
+
+    `wrong` and `correct` are examples of the files; `source` is where Slurm documents it.
+    """
 
     def register(find: Find) -> LintRule:
         name, group = find.__name__, find.__module__.rpartition(".")[2]

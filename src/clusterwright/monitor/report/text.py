@@ -13,7 +13,7 @@ WIDE, BAR = 80, 48
 
 
 def text(report: Report, columns: int | None = None) -> str:
-    """Render the report as plain text for a terminal of that width; None: for a file."""
+    """Render the report as plain text for a terminal of that width; None: for a file, without limit for tables."""
     return "\n".join(_lines(report, columns)) + "\n"
 
 

@@ -76,7 +76,7 @@ class Hosts:
     ) -> list[SimulatedHost] | None:
         """Return as many hosts as requested on which the request fits now, fewest free GPUs first; None if too few.
 
-        Hosts on which the job would delay a reservation of the plan are left out.
+        With a plan, hosts are left out on which the job, which ends at `end`, would delay a reservation.
         """
         matches = [
             host

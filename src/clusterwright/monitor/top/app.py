@@ -193,7 +193,7 @@ class Top(App[None]):
         return self.query_one(f"#{name}", Listing)
 
     def action_panel(self, name: str) -> None:
-        """Move the focus to a panel."""
+        """Move the focus to the panel `name`; a narrow screen then shows only this one."""
         for panel in PANELS:
             self.set_class(panel == name, f"on-{panel}")
         self._list(name).focus()
@@ -235,7 +235,7 @@ class Top(App[None]):
         )
 
     def action_search(self) -> None:
-        """Open the search field for jobs."""
+        """Show the search field for jobs, and move the focus to it."""
         box = self.query_one("#search", Input)
         box.display = True
         box.focus()

@@ -25,9 +25,9 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def heat(use: float | None, *, is_allocated: bool, ascii_only: bool = False) -> Cell:
-    """Return one character for a GPU: a bar by its utilization (0 to 1); `?` if that is unknown.
+    """Return one character for a GPU: a bar by its utilization (0 to 1); `?` if that of an allocated one is unknown.
 
-    `·` if it is not allocated and idle. An allocated idle GPU is red.
+    `·` if it is not allocated, and idle or unknown. An allocated idle GPU is red. `ascii_only`: without Unicode signs.
     """
     if not is_allocated and not (use and use > _WARM[0][0]):
         return (("." if ascii_only else "·"), "dim")

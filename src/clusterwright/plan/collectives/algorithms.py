@@ -42,13 +42,16 @@ OVERLAP_EXPONENT = 3  # a launch is prepared while the previous kernel runs: the
 
 
 def intra_node_step(path: Path, protocol: Protocol, *, tree: bool = False) -> Real:
-    """Latency in seconds of one step between GPUs of a node, over NVLink or PCIe."""
+    """Return the latency in seconds of one step between GPUs of a node, over NVLink or PCIe.
+
+    With `tree` that of the tree algorithm over NVLink, else of the ring; over PCIe they are equal.
+    """
     step = protocol.tree_s if tree else protocol.ring_s
     return path.c.latency_scale * pick(path.linked, step, protocol.pcie_s)
 
 
 def inter_node_step(path: Path, protocol: Protocol) -> float:
-    """Latency in seconds of one step between nodes."""
+    """Return the latency in seconds of one step between nodes: network, and the protocol's share of the NIC's step."""
     share = protocol.inter_node_share if path.wire.rdma else 1.0
     return path.group.machine.network.latency_s + path.wire.delay_s + path.wire.step_s * share
 

@@ -73,7 +73,7 @@ def medium(bits_per_s: float, length_m: float, user_catalog: UserCatalog | None 
 
 
 def schedule(fabric: Fabric, hall: Hall = HALL, user_catalog: UserCatalog | None = None) -> list[Cable]:
-    """Return the cables to order for all planes, identical ones merged."""
+    """Return the cables to order for all planes, identical ones merged; `hall`: the distances that set lengths."""
     counts: Counter[tuple[str, int]] = Counter()
     for link, length in lengths(fabric, hall):
         counts[link.lower.rstrip("0123456789"), length] += link.cables
@@ -86,7 +86,7 @@ def schedule(fabric: Fabric, hall: Hall = HALL, user_catalog: UserCatalog | None
 
 
 def lengths(fabric: Fabric, hall: Hall = HALL) -> Iterator[tuple[Link, int]]:
-    """Yield every link of one plane with the length in m of the cable to buy for it."""
+    """Yield every link of one plane with the length in m of the cable to buy for it, by the distances of the hall."""
     spots = _Spots(fabric, hall)
     for link in links(fabric):
         yield link, spots.length(link)

@@ -66,7 +66,8 @@ def compare(
 ) -> tuple[Compared, ...]:
     """Design and compare the requested kinds of fabric, or all; kinds that cannot be built have a reason.
 
-    A direct connection is compared by default only for two nodes.
+    A direct connection is compared by default only for two nodes. With `run`, step times of that training are compared
+    too.
     """
     chosen = tuple(kinds) or (*SWITCHED, *((FabricKind.DIRECT,) if requirements.nodes == 2 else ()))
     return tuple(_compared(kind, requirements, machine, run) for kind in chosen)
@@ -122,6 +123,8 @@ class Cost:
 
 def cost(fabric: Fabric, cables: list[Cable], user_catalog: UserCatalog | None = None) -> Cost:
     """Compute the purchase price of a fabric's switches and cables; items without a price are listed and count 0.
+
+    Prices of `user_catalog` take precedence.
 
     Raises:
         WrightError: currency-mixed if prices are in two currencies.

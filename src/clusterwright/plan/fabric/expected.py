@@ -30,7 +30,10 @@ ORDERED, SCATTERED = Placement(), Placement(ordered=False)
 
 
 def network(fabric: Fabric, placement: Placement = ORDERED) -> Network:
-    """Return the `Network` that a node of the fabric has, one direction: in a ring with half of its ports."""
+    """Return the `Network` that a node of the fabric has, one direction: in a ring with half of its ports.
+
+    Its oversubscription is that of the busiest cables if a job's nodes are placed as `placement` states.
+    """
     ports: float = fabric.ports_per_node
     if fabric.kind is FabricKind.RING:
         ports = (

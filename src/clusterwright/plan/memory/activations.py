@@ -61,7 +61,10 @@ def tokens(run: Run) -> Real:
 
 
 def activation_bytes(run: Run, stage: MemoryStage, imbalance: float = 1.0) -> Real:
-    """Activation bytes of one microbatch in all layers of a pipeline stage, without what is recomputed."""
+    """Activation bytes of one microbatch in all layers of a pipeline stage, without what is recomputed.
+
+    `imbalance`: tokens of the busiest experts' GPU over the mean.
+    """
     layout = run.layout
     layer_input = border(run) * stage.layers
     some = layer_activations(run, stage, layout.recompute_modules).on(layout, imbalance)

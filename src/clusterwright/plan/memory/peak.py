@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def peak(run: Run, fitted: Coefficients | None = None) -> Memory:
     """Predict the peak memory of the GPU that uses most, in bytes: in the first, second or last stage.
 
-    Stages between the second and the last use at most as much as the second.
+    Stages between the second and the last use at most as much as the second. `fitted`: coefficients; default: those
+    shipped with the package.
     """
     pp = run.layout.pp
     fullest = at_stage(run, 0, fitted)

@@ -36,9 +36,9 @@ class Mesh(NamedTuple):
 
 
 def meshes(training: Training, machine: Machine, options: Options) -> tuple[list[Mesh], Counter[str]]:
-    """Return (the meshes that divide model, batch and sequence.
+    """Return the meshes that divide model, batch and sequence, and the numbers of others by what they do not divide.
 
-    Counts of the others by the first that they do not divide).
+    A mesh counts for the first quantity that it does not divide.
     """
     valid: list[Mesh] = []
     refused: Counter[str] = Counter()
@@ -76,7 +76,7 @@ def _experts(model: Architecture, tp: int, pp: int, cp: int, dp: int, options: O
 
 
 def _candidates(fixed: int | None, number: int) -> list[int]:
-    """Return the divisors of `number` to try: if the user fixed one only that, or none if it does not divide."""
+    """Return the divisors of `number` to try; if the user fixed one, only that, and none if it does not divide."""
     if fixed is None:
         return divisors(number)
     return [fixed] if number % fixed == 0 else []

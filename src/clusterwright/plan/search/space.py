@@ -158,13 +158,16 @@ def _gradients_ok(row: dict[str, Array], zero: Array, training: Training) -> Arr
 
 
 def _sequence_ok(row: dict[str, Array], sequence: Array, training: Training) -> Array:
-    """Return where tp divides the tokens, as sequence parallelism needs."""
+    """Return where tp divides the tokens of a sequence, as sequence parallelism needs; true also without it."""
     valid: Array = (sequence == 0) | (row["tp"] == 1) | (training.seq_len % (row["tp"] * row["cp"]) == 0)
     return valid
 
 
 def _schedule_ok(row: dict[str, Array], interleave: Array, training: Training, schedule: Schedule) -> Array:
-    """Return where the schedule is valid: interleaving needs microbatches in multiples of pp (Megatron-LM's rule)."""
+    """Return where the schedule is valid: interleaving needs microbatches in multiples of pp (Megatron-LM's rule).
+
+    Without a pipeline only 1F1B is valid.
+    """
     count = training.global_batch / row["dp"] / row["micro_batch"]
     rounds: Array = (interleave == 1) | (count % row["pp"] == 0)
     return rounds & ((row["pp"] > 1) | (schedule is Schedule.ONE_F_ONE_B))

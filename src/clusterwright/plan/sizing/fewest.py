@@ -290,7 +290,10 @@ def searched(training: Training, machine: Machine, stack: Stack = STACK) -> Plan
 
 
 def on_existing(training: Training, machine: Machine, stack: Stack = STACK) -> PlannedLayout | None:
-    """Find the fastest layout on an existing machine as `wright plan search` does; offload weights only if needed."""
+    """Find the fastest layout on an existing machine as `wright plan search` does; offload weights only if needed.
+
+    None if none fits or divides it.
+    """
     from clusterwright.plan.search.options import Options
 
     best = _best(training, machine, stack, Options().offload)

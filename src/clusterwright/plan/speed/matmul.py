@@ -28,7 +28,10 @@ def seconds(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: 
 
 
 def quantization(m: Real, n: Real, *, rates: Rates, groups: Real = 1) -> Real:
-    """Return the slowdown by tile and wave quantization, at least 1."""
+    """Return the slowdown of a product of m x n outputs by tile and wave quantization, at least 1.
+
+    `groups` products run in one kernel.
+    """
     tiles = ceil(m / TILE) * ceil(n / TILE)
     ragged = tiles * TILE * TILE / (m * n)
     waves = tiles * groups / rates.processors

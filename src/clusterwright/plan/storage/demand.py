@@ -71,7 +71,10 @@ def demand(work: Workload) -> Demand:
 
 
 def checkpoint_bytes(parameters: float, precision: str = "bf16", optimizer: str = "adam") -> float:
-    """Bytes of a checkpoint with weights and optimizer states: per parameter 14 for bf16 with Adam, 12 for fp32."""
+    """Return the bytes of a checkpoint with weights, fp32 copies of low-precision weights, and optimizer states.
+
+    Per parameter 14 for bf16 with Adam, 12 for fp32; with optimizer `none` only the weights.
+    """
     weight = WEIGHT_BYTES[precision]
     master = MASTER_BYTES if weight < MASTER_BYTES and optimizer != "none" else 0
     return parameters * (weight + master + STATE_BYTES[optimizer])

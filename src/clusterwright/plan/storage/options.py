@@ -151,7 +151,7 @@ def _local(need: Demand, nodes: int, disks: int, disk: Disk) -> Option:
 def staging(
     need: Demand, shared: Option, nodes: int, epochs: float = 1.0, disks: int = 4, disk: Disk | None = None
 ) -> Staging:
-    """Decide whether to copy the data set to the nodes before training.
+    """Decide whether to copy the data set to the nodes' `disks` local disks before a training of `epochs` epochs.
 
     Every node gets the whole data set if it fits, else its share. Staging pays off if the shared system is too slow for
     the GPUs, and the copy takes less time than the GPUs would wait.
