@@ -36,7 +36,10 @@ def _(message: str, /, **values: object) -> str:
 
 
 def _n(singular: str, plural: str, count: int, /, **values: object) -> str:
-    """Return the singular for a count of 1, else the plural, with `{count}` and other fields replaced."""
+    """Return the message in the current language: the singular if `count` is 1, else the plural (Chinese has one form).
+
+    `{count}` and other fields are replaced, as by `_`.
+    """
     language = current_language()
     if language == "en":
         text = singular if count == 1 else plural

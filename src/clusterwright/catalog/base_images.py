@@ -20,7 +20,7 @@ class BaseImage:
 
 
 def base_images(cuda: str, system: str) -> Iterator[BaseImage]:
-    """Yield the images with a CUDA release: first that of a system, then the others."""
+    """Yield the catalog's images with this CUDA release, those of the operating system `system` first."""
     images = [
         BaseImage(cuda, name, f"{_REGISTRY}:{row['version']}-devel-{name}")
         for row in rows("base_images")

@@ -65,7 +65,10 @@ def parse_event(line: str) -> SelEvent | None:
 
 
 def heat_periods(events: Iterable[SelEvent]) -> tuple[HeatPeriod, ...]:
-    """Return the hot times of each sensor, in their order; the limits of one sensor count as one time."""
+    """Return the periods in which a sensor was above a limit, by their begin.
+
+    A period lasts from the sensor's first limit until none is exceeded; its end is None if that is not logged.
+    """
     begun: dict[tuple[Heat, str], tuple[SelEvent, set[str]]] = {}
     periods: list[HeatPeriod] = []
     for event in events:

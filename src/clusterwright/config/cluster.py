@@ -224,7 +224,7 @@ class Cluster(Section):
     def transient_hosts(self) -> frozenset[str]:
         """Return the hosts that need not exist (State CLOUD, FUTURE or EXTERNAL), which are not contacted.
 
-        None where a provider of `power_saving` starts them.
+        Empty if a provider of `power_saving` starts them.
         """
         saving = self.slurm.power_saving
         if saving is not None and saving.provider is not None:

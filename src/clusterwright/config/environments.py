@@ -106,7 +106,11 @@ class Environments(Section):
 
 
 def starters(image: str) -> tuple[Runtime, ...]:
-    """Return the runtimes that can start an image: a folder is an OCI bundle, .sqsh is enroot's, .sif Apptainer's."""
+    """Return the runtimes that can start an image, the preferred one first.
+
+    A folder is an OCI bundle, .sqsh is for pyxis (enroot), .sif for Apptainer; other URLs are for Apptainer or pyxis,
+    names of a registry for pyxis.
+    """
     if image.endswith(".sqsh"):
         return ("pyxis",)
     if image.endswith(".sif"):

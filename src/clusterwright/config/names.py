@@ -118,7 +118,10 @@ def _count(hostlist: str) -> int | None:
 
 
 def limit_hosts(groups: Any) -> Any:
-    """Reject node groups with more hosts together than Slurm supports, before their hostlists are expanded."""
+    """Return the node groups unchanged; refuse them if they have more hosts together than Slurm supports.
+
+    Hostlists are not expanded for that.
+    """
     name = _first_above_limit(groups, "hosts") or _first_above_limit(groups, "absent")
     if name is None:
         return groups
@@ -130,7 +133,10 @@ def limit_hosts(groups: Any) -> Any:
 
 
 def limit_reserved(reservations: Any) -> Any:
-    """Reject reservations with more hosts together than a cluster can have, before their hostlists are expanded."""
+    """Return the reservations unchanged; refuse them if they have more hosts together than a cluster can have.
+
+    Hostlists are not expanded for that.
+    """
     name = _first_above_limit(reservations, "hosts")
     if name is None:
         return reservations

@@ -85,7 +85,10 @@ def variants(node: Schema, root: Schema) -> tuple[Schema, ...]:
 
 
 def _tidy(node: Any, *, names: bool = False) -> Any:
-    """Return a schema without null branches and automatic titles; with `names` its keys are names, not keywords."""
+    """Return a schema without null branches, null defaults and automatic titles, and with examples as YAML reads them.
+
+    With `names`, the keys of the node are names, not keywords.
+    """
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):

@@ -57,7 +57,10 @@ async def run_bounded(
     head_bytes: int,
     tail_bytes: int,
 ) -> BoundedResult:
-    """Run a program without stdin; it is killed with its group at the time limit and if the caller is canceled."""
+    """Run a program without stdin; retain only the first `head_bytes` and last `tail_bytes` of each output.
+
+    At the time limit, and if the caller is canceled, it is killed with its process group; its exit code is then None.
+    """
     process = await asyncio.create_subprocess_exec(
         *argv,
         cwd=cwd,

@@ -39,7 +39,7 @@ def announce(hosts: Iterable[str], on_event: Listener) -> None:
 def reporting(
     hosts: Iterable[str], work: Callable[[str], T], on_event: Listener, doing: str
 ) -> Callable[[str], T]:
-    """Return `work` for one host that also reports its begin and its end; all hosts wait until then."""
+    """Report all hosts as waiting; return `work` for one host that also reports its begin and its end."""
     announce(hosts, on_event)
 
     def work_on(host: str) -> T:

@@ -35,7 +35,7 @@ def deb_entry(control: str, path: Path) -> str:
 
 
 def sign_debs(folder: Path, entries: str, home: Path, *, origin: str, label: str) -> None:
-    """Write the index of a deb repository with these entries, and its signed Release."""
+    """Write the index of a deb repository with these entries, and its Release, unsigned and signed (InRelease)."""
     write_file_atomic(folder / DEB_INDEX, entries, mode=0o644)
     data = entries.encode()
     release = (

@@ -202,7 +202,10 @@ def ssh_problem(result: CommandResult, host: str) -> SshProblem | None:
 
 
 def fan_out(hosts: Iterable[str], work: Callable[[str], T], *, at_once: int = 32) -> dict[str, T]:
-    """Call `work` for every host in parallel, at most `at_once` at a time; results in the order of the hosts."""
+    """Call `work` for every host in parallel, at most `at_once` at a time; results in the order of the hosts.
+
+    If a call raises, so does this, after the running calls; pending ones are canceled.
+    """
     names = list(hosts)
     with ThreadPoolExecutor(max_workers=max(1, min(at_once, len(names)))) as pool:
         try:

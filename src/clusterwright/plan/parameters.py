@@ -85,7 +85,7 @@ class Parameters:
 
 @lru_cache(maxsize=1024)
 def count(model: Architecture) -> Parameters:
-    """Count a model's parameters from its architecture; tests compare the totals with published ones."""
+    """Return the number of parameters of each part of a model, computed from its architecture."""
     matrices = 3 if model.gated else 2
     bias = 1 if model.biases else 0
     attention, down = _mla(model) if model.attention == "mla" else (_gqa(model), 0.0)

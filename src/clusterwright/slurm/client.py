@@ -157,7 +157,7 @@ def cancel(jobs: Sequence[str], user: str = "") -> List[str]:
 
 
 def set_state(nodes: str, state: str, reason: str = "") -> List[str]:
-    """Return the command that sets the state of nodes (a hostlist): DRAIN, RESUME, POWER_UP ..."""
+    """Return the command that sets the state of nodes (a hostlist) to DRAIN, RESUME ..., with the reason if given."""
     return [
         "scontrol",
         "update",
@@ -168,12 +168,12 @@ def set_state(nodes: str, state: str, reason: str = "") -> List[str]:
 
 
 def drain(nodes: str, reason: str) -> List[str]:
-    """Return the command that drains nodes: no new jobs, running ones continue."""
+    """Return the command that drains nodes (a hostlist) with a reason: no new jobs, running ones continue."""
     return set_state(nodes, "DRAIN", reason)
 
 
 def resume(nodes: str) -> List[str]:
-    """Return the command that returns nodes to service."""
+    """Return the command that resumes nodes (a hostlist), so that they accept jobs again."""
     return set_state(nodes, "RESUME")
 
 

@@ -37,7 +37,10 @@ _PLACES = {name: place for place, name in enumerate(_WRITTEN.split())}
 
 
 def parse_job(text: str) -> Record:
-    """Parse the record of one job, array task or part of a heterogeneous job; without fields if there is none."""
+    """Parse the record of one job, array task or part of a heterogeneous job; without fields if there is none.
+
+    If a text of the user makes the other fields ambiguous, it has the ids only.
+    """
     text = _without_messages(text)
     match = _IDS.match(text)
     if not match:

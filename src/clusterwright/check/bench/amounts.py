@@ -8,7 +8,11 @@ _SHORT = {"bytes/s": "B/s", "bytes": "B", "1/s": "/s"}
 
 
 def amount(value: float, unit: str) -> str:
-    """Format a value with three digits and a prefixed unit; a unit outside `_PREFIXED` gets no prefix."""
+    """Format a value with three digits and its unit: 2.5e9 bytes/s is `2.5 GB/s`.
+
+    Only the units of this project that are usual with prefixes (bytes, FLOP/s, s, W ...) get one; others, and 0, get
+    none.
+    """
     if unit not in _PREFIXED or not value:
         return f"{value:.3g} {unit}".strip()
     size, letter = next((pair for pair in _PREFIXES if abs(value) >= pair[0]), _PREFIXES[-1])

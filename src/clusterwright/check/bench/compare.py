@@ -45,7 +45,10 @@ class Comparison:
 
 
 def compare(baseline: Stored, current: Stored) -> Comparison:
-    """Compare the later run of a bench with the earlier one: changed values first, then by ratio."""
+    """Compare the later run of a bench with the earlier one: values in both, those in one only, and versions.
+
+    Changed values come first, then by ratio.
+    """
     baseline_values, current_values = _values(baseline.measurements), _values(current.measurements)
     changes = [
         _change(key, baseline_values[key], current_values[key])

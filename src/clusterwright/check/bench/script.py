@@ -37,7 +37,7 @@ def script(
     reservation: str = "",
     allocation: JobResources = EXCLUSIVE_HOSTS,
 ) -> str:
-    """Return the sbatch script of a bench's job, which starts a worker on each host; pure."""
+    """Return the sbatch script of a bench's job on these hosts, which starts a worker on each of them."""
     gpus = _least_gpus(cluster, hosts) if allocation.is_exclusive else allocation.gpus
     lines = [
         ("job-name", allocation.name),

@@ -68,7 +68,10 @@ def events(lines: Iterable[KernelLine]) -> tuple[KernelEvent, ...]:
 
 
 def _parse_lines(lines: Iterable[KernelLine]) -> Iterator[tuple[tuple[int, str, bool], float, str]]:
-    """Yield ((number, PCI address, is NVSwitch), time, message) of each Xid line; number 0 is a repair."""
+    """Yield ((number, PCI address, is NVSwitch), time, message) of each Xid, SXid, fall off the bus and repair.
+
+    The number of a repair is 0, that of a GPU off the bus XID_OFF_BUS; other lines yield nothing.
+    """
     named = ""
     for line in lines:
         if "NVRM:" not in line.text and "Xid (" not in line.text and "clusterwright" not in line.text:

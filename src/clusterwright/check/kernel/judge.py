@@ -135,7 +135,7 @@ def _events_in_window(group: Sequence[KernelEvent], hours: float) -> list[Kernel
 
 
 def _switch(group: Sequence[KernelEvent]) -> KernelFinding:
-    """Judge SXids: the line holds the severity, and each fatal error has a second line with register values."""
+    """Return the finding on the SXids of one number and NVSwitch: fail if a message is fatal, else nothing to do."""
     fatal = any(_FATAL.match(message) for event in group for message in event.messages)
     message = group[0].messages[0][:60]
     meaning = (

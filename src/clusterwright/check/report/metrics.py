@@ -18,7 +18,10 @@ WELL = (Status.OK, Status.SKIPPED)
 def metrics(
     cluster: str, verdicts: Sequence[Verdict], benches: Iterable[Stored], *, checked_at: float
 ) -> str:
-    """Return the metrics of one pass's verdicts (`checked_at`: Unix time) and of the newest benchmarks, as text."""
+    """Return the metrics of one pass's verdicts and of the newest benchmarks in Prometheus's text format.
+
+    `checked_at`: Unix time of the pass.
+    """
     registry, benches = CollectorRegistry(), tuple(benches)
 
     def gauge(name: str, about: str, *labels: str) -> Gauge:

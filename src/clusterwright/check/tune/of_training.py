@@ -85,7 +85,8 @@ def _gradients(target: RunTarget) -> Iterator[Knob]:
 def _pieces(job: Job) -> Iterator[Knob]:
     """Yield the knob of a recipe's microbatch, which does not change the batch of a step.
 
-    None for batch norm, whose statistics are per microbatch, or where `parallel` sets the microbatch.
+    Nothing for a job without that argument, with batch norm, whose statistics are per microbatch, or if `parallel` sets
+    the microbatch.
     """
     microbatch, norm = _argument(job, "microbatch"), _argument(job, "norm")
     if microbatch.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):

@@ -88,7 +88,7 @@ def _losses(runs: Runs, best: KnobSettings) -> Iterator[str]:
 
 
 def _network(site: BenchSite, job: Job, runs: Runs, rates: Sequence[float]) -> Iterator[str]:
-    """Advise a gradient setting that spares the network, if gradients take over 5% of a step even at line rate."""
+    """Yield advice on the best gradient setting if gradients take over 5% of a step even at line rate, else nothing."""
     if not runs.parameters or not rates or job.nodes == 1:
         return
     rate, step_s = site.network.rate / site.rate_divisor, 1 / statistics.median(rates)

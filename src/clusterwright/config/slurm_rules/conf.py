@@ -295,7 +295,7 @@ class _Reader:
         self._defaults: dict[tuple[str, str], dict[str, str]] = {}
 
     def read(self, source: Source) -> None:
-        """Read a file and those that it includes."""
+        """Add the settings and lines of a file, and of those that it includes."""
         if source.kind == "topology.yaml":
             self.entries += [("topology.conf", entry) for entry in _yaml_entries(source.text, source.path)]
             return

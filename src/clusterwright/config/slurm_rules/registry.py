@@ -83,7 +83,7 @@ def rule(severity: Severity, source: str, *, wrong: str, correct: str) -> Callab
 
 
 def remove(location: Setting) -> str:
-    """Return the fix of a line that should go."""
+    """Return the fix text that says to remove this line."""
     return _("remove the line {line}", line=f"{location.key}={location.value}")
 
 

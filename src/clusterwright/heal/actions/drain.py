@@ -15,7 +15,10 @@ FREE = frozenset({"free", "slurm", "hooks"})  # holders of a drain whose reason 
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the node's current reason; None without an answer, or if somebody else or a command drained it."""
+    """Return the node's current drain reason, "" included; None without an answer, or if heal may not replace it.
+
+    Heal replaces the reasons of Slurm and of its prolog and epilog, not those of people or commands.
+    """
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder in FREE else None
 
@@ -42,7 +45,10 @@ def is_ours(node: HostStatus, order: ActionOrder) -> bool:
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Resume the node if it is still drained by this action; return the error, or an empty text."""
+    """Resume the node; return an empty text, or the error if Slurm refuses or does not respond.
+
+    A node that this action no longer drains is left as it is, which is an error, too.
+    """
     node = executor.node(order.intent.host)
     if node is None:
         return _("Slurm does not respond")

@@ -51,7 +51,10 @@ def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) 
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Remove the host from the excluded hosts of the job, if it is among them; return the error, or an empty text."""
+    """Remove the host from the hosts that the job excludes, if it is among them; return the error, or an empty text.
+
+    Of an invalid list nothing is removed, which is an error.
+    """
     job = order.intent.job
     excluded = _excluded(executor.job(job))
     if excluded is None:

@@ -130,7 +130,9 @@ class Journal:
         self._db.close()
 
     def past(self, now: Moment, window_s: float) -> Past:
-        """Return the open incidents, their actions, and the actions within the window.
+        """Return the open incidents and the evidence, with three sorts of actions.
+
+        These are the actions of the last `window_s` seconds, of open incidents, and those that have not ended.
 
         Raises:
             WrightError: a row is damaged.

@@ -75,7 +75,10 @@ class ActionRunner:
         self.log(f"#{id_} {line(intent)}")
 
     def settle(self) -> None:
-        """Query the result of every begun action and set its state: it happened, is lost, or stays begun if unknown."""
+        """Query the result of every begun action: one that happened is done, others are lost or failed after a limit.
+
+        Until that time limit they stay as they are.
+        """
         for entry in self.journal.entries("begun", "acted"):
             try:
                 outcome = action(entry.record.intent.action).happened(

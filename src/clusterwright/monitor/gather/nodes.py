@@ -38,12 +38,19 @@ def nodes(
     jobs: Mapping[str, tuple[str, ...]],
     ids: Mapping[str, str],
 ) -> tuple[NodeView, ...]:
-    """Return the nodes that Slurm has; `jobs` holds job ids by node, `ids` the displayed id by Slurm's raw job id."""
+    """Return a view of each node in scontrol's output `text`, with group, leaf switch, GPU metrics and jobs.
+
+    `places`: the hosts of the cluster file; `measures`: metrics of GPUs; `jobs`: job ids by node; `ids`: the displayed
+    id by Slurm's raw job id.
+    """
     return tuple(_node(node, places, measures, jobs, ids) for node in parse_nodes(text).values())
 
 
 def unknown_nodes(places: Mapping[str, NodeSpec], measures: Measures) -> tuple[NodeView, ...]:
-    """Return nodes of the cluster file with state `unknown`, for when Slurm does not answer."""
+    """Return a view of each host of the cluster file, in state `unknown`, for when Slurm does not answer.
+
+    It has the host's GPUs with their metrics, if any, but no jobs.
+    """
     return tuple(
         NodeView(name, "unknown", spec.group, leaf=spec.leaf, gpus_total=len(gpus), gpus=gpus)
         for name, spec in places.items()

@@ -18,9 +18,9 @@ from clusterwright.slurm.states import is_pending
 
 
 def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tuple[Team, ...]:
-    """Return a row for each account in sshare's output; without any, for those of the cluster file and of jobs.
+    """Return a row for each account in sshare's output `text`; without any, for those of `shares` and of the jobs.
 
-    Pending jobs count as waiting, all others as running.
+    `shares` are the teams' shares in the cluster file. Pending jobs count as waiting, all others as running.
     """
     gpus_by_account, running, waiting = Counter[str](), Counter[str](), Counter[str]()
     for job in jobs:
@@ -114,7 +114,7 @@ def build_snapshot(document: Mapping[str, Any], cluster_facts: ClusterFacts) -> 
 
 
 def missing(errors: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
-    """Return a line for each part of the snapshot without an answer, with the reason or that it is not enabled."""
+    """Return a line for each part of the snapshot in `errors`: why it is not enabled (`absent`), else its error."""
     return [lack(part, absent.get(part, errors[part])) for part in PARTS if part in errors]
 
 

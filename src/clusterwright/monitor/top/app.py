@@ -41,15 +41,15 @@ class JobActions(Protocol):
     user: str
 
     def cancel(self, job: JobView) -> str:
-        """Cancel the job."""
+        """Cancel the job, and return a text for the user."""
         ...
 
     def output(self, job: JobView) -> str:
-        """Return the last lines of the job's output."""
+        """Return the last lines of the job's output as text."""
         ...
 
     def explain(self, job: JobView) -> str:
-        """Return why the job is pending or failed."""
+        """Return a text that explains why the job is pending or failed."""
         ...
 
 
@@ -288,7 +288,7 @@ class Top(App[None]):
         self.push_screen(TextScreen(lines))
 
     def action_cancel(self) -> None:
-        """Cancel the selected job after confirmation."""
+        """Ask whether to cancel the selected job, and cancel it if the user agrees; nothing if none is selected."""
         if job := self._job():
             question = _(
                 "Cancel job {job} of {user} ({name})?",

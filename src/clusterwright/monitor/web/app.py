@@ -163,7 +163,7 @@ class Views:
         return _json(await asyncio.to_thread(history.read, span))
 
     async def cancel(self, request: Request) -> Response:
-        """Cancel a job: 404 if there is none, refused if the user may not, else the result of the action."""
+        """Cancel a job, if the user may, and return the result; 404 if there is no such job, 403 if they may not."""
         job = self.site.feed.job(request.path_params["id"])
         user, actions = _user(request), self.site.actions
         if job is None:
@@ -173,7 +173,10 @@ class Views:
         return await self._run_action(request, user, partial(actions.cancel, job, user))
 
     async def drain(self, request: Request) -> Response:
-        """Drain a node, if the user may: 404 if there is none; 422 without a valid `reason` in the body."""
+        """Drain a node, if the user may, and return the result; 404 if there is no such node, 403 if they may not.
+
+        422 without a valid `reason` in the body.
+        """
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.actions
         if node is None:
@@ -186,7 +189,7 @@ class Views:
         return await self._run_action(request, user, partial(actions.drain, node, reason, user))
 
     async def resume(self, request: Request) -> Response:
-        """Resume a node: 404 if there is none, refused if the user may not, else the result of the action."""
+        """Resume a node, if the user may, and return the result; 404 if there is no such node, 403 if they may not."""
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.actions
         if node is None:

@@ -68,7 +68,10 @@ class Feed:
         self._publish()
 
     async def run(self) -> None:
-        """Take snapshots forever: at most every `every_s`, and every REST_S without viewers."""
+        """Take snapshots forever, `every_s` seconds apart.
+
+        Without viewers it pauses up to REST_S longer, until a viewer comes.
+        """
         while True:
             self._wake.clear()
             await self.poll()
@@ -78,7 +81,10 @@ class Feed:
                     await asyncio.wait_for(self._wake.wait(), REST_S)
 
     async def poll(self) -> None:
-        """Take a snapshot, with texts in English; if it fails, keep the last one and publish the error."""
+        """Take a snapshot, add it to the trails and the history, and publish it; texts are in English.
+
+        If it fails, the last snapshot stays, and the error is published.
+        """
         try:
             with in_language("en"):
                 snapshot = await asyncio.to_thread(self._gather)

@@ -147,7 +147,7 @@ def bound(listener: Listener) -> socket.socket:
 
 
 def serve(application: ASGIApp, listener: Listener, opened: socket.socket) -> None:
-    """Serve the application on the opened socket until interrupted."""
+    """Serve the application on the opened socket until interrupted; open files and connections are limited."""
     import uvicorn
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

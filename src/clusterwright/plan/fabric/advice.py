@@ -47,7 +47,7 @@ class Advice:
     verdict: str  # one sentence, with figures
 
     def choice(self, name: str) -> Choice:
-        """Return the choice with this name.
+        """Return the network of the advice with this name, and its step time.
 
         Raises:
             StopIteration: no choice has it.

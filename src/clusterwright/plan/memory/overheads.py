@@ -28,7 +28,10 @@ class Coefficients:
     spread: float  # third quartile of the same
 
     def slack_of(self, family: str) -> float:
-        """Return the allocator slack of a software family; the median for an unmeasured one."""
+        """Return the memory that the allocator reserves beyond what is allocated, as a share of what is allocated.
+
+        By software family; for an unmeasured one the median of all.
+        """
         return self.slack.get(family, sorted(self.slack.values())[len(self.slack) // 2])
 
 

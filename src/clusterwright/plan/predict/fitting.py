@@ -49,7 +49,10 @@ def _is_feasible(run: Run, peak_memory: Memory) -> bool:
 
 
 def _variants(run: Run, inferred: set[str]) -> Iterator[Run]:
-    """Yield runs with smaller microbatches, experts sharded by tp, finer meshes, recomputation, shorter sequences."""
+    """Yield the run's variants in what was inferred: smaller microbatches, finer meshes, recomputation and others.
+
+    The others are experts sharded by tp and, last, shorter sequences.
+    """
     for length in _lengths(run, inferred):
         work = replace(run.training, seq_len=length)
         for more in _recomputations(run, inferred):

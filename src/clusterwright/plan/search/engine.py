@@ -40,7 +40,10 @@ class SearchState:
     evaluated: int = 0
 
     def counts(self, indivisible: dict[str, int]) -> Counts:
-        """Return the counts of layouts by what became of them; `indivisible`: meshes by what they do not divide."""
+        """Return how many layouts were considered, too large, ruled out by the time bound, evaluated and decided.
+
+        `indivisible`: the numbers of meshes by what they do not divide.
+        """
         memory_filter = self.memory_filter
         bounded, too_large = (
             memory_filter.fitting - self.evaluated,

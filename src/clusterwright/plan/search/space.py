@@ -117,7 +117,7 @@ def block_of(
 
 
 def _axis_arrays(axis: int, choices: Sequence[tuple[float, ...]], fields: int) -> list[Array]:
-    """Return each field of the choices as an array along one axis of the block."""
+    """Return an array for each field of the choices, its values along this one of the block's four axes."""
     shape = [1, 1, 1, 1]
     shape[axis] = len(choices)
     table = np.array(choices, float).reshape(-1, fields)

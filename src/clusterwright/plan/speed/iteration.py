@@ -54,7 +54,7 @@ def compose(run: Run, rates: Rates, layer_time: LayerTime, before_after: Ends) -
 
 
 def with_jitter(run: Run, rates: Rates, time: Time) -> Time:
-    """Return the time with jitter added: waiting for the slowest of many GPUs."""
+    """Return the time with `jitter`, the wait for the slowest GPU: a share for each doubling of GPUs beyond 8."""
     doublings = log2(larger(run.layout.gpus / 8, 1))
     jitter: Real = time.total * rates.jitter * doublings
     return Time(

@@ -70,7 +70,10 @@ class Sampled:
 
 @contextmanager
 def sampling(site: BenchSite) -> Iterator[Sampled]:
-    """Yield a record to which a thread adds samples of the checks while the block runs, then set its final verdicts."""
+    """Yield a record to which a thread adds samples of the checks while the block runs, then set its final verdicts.
+
+    If the block raises, the thread stops and no final verdicts are set.
+    """
     state, over = Sampled(site.stage.hosts, site.cluster.lab is not None), threading.Event()
     pause_s = min(EVERY_S, site.lasts_s / 4)
 

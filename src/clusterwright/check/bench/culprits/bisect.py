@@ -71,7 +71,10 @@ class _Search:
                 self.answers |= {(host,): False for host in group}
 
     def halve(self, suspects: list[Group]) -> list[Group]:
-        """Measure the halves of all suspects in one round; return the slow halves of more than one host."""
+        """Measure the halves of all suspects in one round; return the slow halves of more than one host.
+
+        A half of one host is measured with a healthy partner; if none is free, it waits for a later round.
+        """
         pairs = [_halves(group) for group in suspects]
         self.halved += pairs
         parts = [part for halves in pairs for part in halves]

@@ -28,7 +28,7 @@ class GroupPlan:
 
     @property
     def ranks(self) -> Ranks:
-        """Return the program and arguments of every rank of the sweep, the same for each group."""
+        """Return the sweep that all ranks run, with arguments, time limit and environment; equal for all groups."""
         arguments = {"kinds": self.kinds, "sizes": self.sizes, "iterations": self.iterations}
         return Ranks("sweep", self.backend, arguments, self.seconds, self.environment)
 

@@ -151,7 +151,7 @@ def _end(site: BenchSite, pair: tuple[str, str], role: str, number: int, seconds
 
 
 def _of_network(burned: list[Burned]) -> list[str]:
-    """Note network streams that failed; the checks judge the counters of links."""
+    """Return a note on the network streams that failed, with one of their errors; empty if none failed."""
     failed = [f"{record.host}: {record.pairs_failed[-1]}" for record in burned if record.pairs_failed]
     count, total = sum(len(record.pairs_failed) for record in burned), sum(record.pairs for record in burned)
     return (

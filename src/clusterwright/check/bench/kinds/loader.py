@@ -51,7 +51,7 @@ def figures(answer: StageAnswer) -> tuple[BenchFigure, ...]:
 
 
 def best(rows: Sequence[Measurement]) -> Iterator[str]:
-    """Note the number of workers at which each host was fastest, and the median host's rate."""
+    """Yield a note for each quantity: the fastest numbers of workers with their hosts, and the median host's rate."""
     for quantity in dict.fromkeys(row.quantity for row in rows):
         fastest: dict[str, Measurement] = {}
         for row in rows:

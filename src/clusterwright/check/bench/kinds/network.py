@@ -163,7 +163,7 @@ def _rows(
 
 
 def _led_astray(site: BenchSite, streams: Mapping[Pair, Iperf3Stream]) -> Iterator[str]:
-    """Note connections that did not go over the network to be measured."""
+    """Yield a note for each pair whose connection did not go over the network to be measured."""
     for ends, result in streams.items():
         if astray := strangers(result.ends, site.network.subnet):
             yield _(

@@ -63,7 +63,7 @@ def _rows(trials: Trials, cases: Sequence[Case]) -> list[ScalingRow]:
 
 
 def _notes(rows: Sequence[ScalingRow]) -> Iterator[str]:
-    """Note cases where single hosts and groups disagree because the hosts' load varied."""
+    """Yield a note for each case in which groups compute much faster or slower than single hosts did."""
     for row in (row for row in rows if row.single_host_s):
         hosts, varies = (
             _("{count} hosts, {route}", count=len(row.groups[0].hosts), route=row.route),

@@ -57,7 +57,10 @@ class Bench:
     count: int = 0
 
     def discover_rails(self) -> None:
-        """Find the rails of each host, and the hosts that do not respond; note what cannot be measured."""
+        """Store the rails of each host in `hosts`, the reasons of hosts that do not respond in `unresponsive`.
+
+        What cannot be measured (GPUDirect, ibping) is added to `notes`.
+        """
         part = StagedPart("rdma", {"role": "ports", "probe": probe("rdma")}, DISCOVERY_TIMEOUT_S)
         variables = self.site.cluster.jobs.variables
         for host, answer in self.site.stage.do(dict.fromkeys(self.site.stage.hosts, part)).items():
@@ -85,7 +88,10 @@ class Bench:
         return tuple(end(host, rail) for host, host_rails in self.hosts.items() for rail in host_rails.rails)
 
     def measure(self, rounds: Iterable[Round]) -> Pass:
-        """Measure each pair twice, with either host as the server."""
+        """Measure each pair twice, with either host as the server; leave out pairs with a host that is lost.
+
+        Also those with a host whose rails are unknown.
+        """
         bench_pass = Pass()
         for pairs in rounds:
             for directed_pairs in (pairs, tuple(ends[::-1] for ends in pairs)):

@@ -146,7 +146,10 @@ def _by_itself(folder_bench: Served, usual: Mapping[str, float]) -> Figures:
 
 
 def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figures) -> Iterator[Verdict]:
-    """Warn if all hosts together get less than half of what one gets alone, in the quantity in which they do worst."""
+    """Yield one verdict on the server: warn if all hosts together get less than half of what one gets alone, else OK.
+
+    By the quantity in which they do worst; nothing if no lasting quantity was measured alone.
+    """
     lone = [figure for host in itself for figure in _lasting(itself, host) if figure.value]
     if not lone:
         return

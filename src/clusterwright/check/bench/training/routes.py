@@ -42,7 +42,10 @@ def routes(site: BenchSite, backend: str) -> tuple[Route, ...]:
 
 
 def strayed(route: Route, group: Trained) -> str:
-    """Return which other transport carried the gradients; empty if the route did, or for a group of one host."""
+    """Return which other transport NCCL used, or which hosts avoided the measured interface; empty if the route held.
+
+    Empty, too, for a group of one host.
+    """
     if len(group.hosts) < 2:
         return ""
     if route.net:

@@ -157,7 +157,10 @@ def _idle(cluster: Cluster) -> Iterator[Clash]:
 
 
 def partition_teams(cluster: Cluster) -> Iterator[Clash]:
-    """Check that every team with members may use at least one partition; one without `teams` is open to all."""
+    """Check that every team with members may use at least one partition; one without `teams` is open to all.
+
+    Nothing if a partition lists an unknown team, which is the clash of another rule.
+    """
     lists = [partition.teams for partition in cluster.partitions.values()]
     listed = {team for teams in lists for team in teams}
     if not lists or not all(lists) or not listed <= set(cluster.teams):

@@ -14,7 +14,10 @@ from clusterwright.slurm.account_settings import ASSOCIATION_SETTINGS, QOS_SETTI
 
 
 def people(cluster: Cluster) -> Iterator[Clash]:
-    """Check that each user's teams exist, and uids and gids are unique."""
+    """Check that each user's teams exist, and uids and gids are unique.
+
+    Also that users and teams have ids where they need them, and that a team with a user's name has the same id.
+    """
     for name, user in cluster.users.items():
         if user.team not in cluster.teams:
             locs = (("users", name, "team"), ("teams",))
@@ -99,7 +102,10 @@ def _free(numbers: Mapping[str, int], number: int) -> int:
 
 
 def teams(cluster: Cluster) -> Iterator[Clash]:
-    """Check that teams have members, parents exist and form no cycle, and the shares of sibling teams are not all 0."""
+    """Check that teams have members, parents exist and form no cycle, and the shares of sibling teams are not all 0.
+
+    With a site's own slurm.conf, members and shares are not checked.
+    """
     parents = {name: team.parent for name, team in cluster.teams.items() if team.parent is not None}
     for name, parent in parents.items():
         if parent not in cluster.teams:

@@ -31,7 +31,10 @@ _HOMES = N_(
 
 
 def storage(cluster: Cluster) -> Iterator[Clash]:
-    """Check that no shared or local folder hides a system folder or is inside another one."""
+    """Check that no shared or local folder hides a system folder or is inside another one.
+
+    Also that no NFS export is a system folder of its server, and that `free` of a folder is below its `size`.
+    """
     shared: list[tuple[str, Loc]] = [
         (folder.path, ("storage", name, "path")) for name, folder in cluster.storage.items()
     ]

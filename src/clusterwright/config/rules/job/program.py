@@ -131,7 +131,7 @@ def launcher(job: Job) -> Iterator[Clash]:
 
 
 def _tasks(job: Job) -> Iterator[Clash]:
-    """Check that a framework that reads Slurm's variables, or lists all hosts, has a launcher that starts tasks."""
+    """Check that the launcher, if the file sets one, starts tasks: for a framework that needs Slurm or MPI tasks."""
     starts = registry.adapter(job.framework).launcher
     if not registry.launcher(starts).is_supervised and "launcher" in job.model_fields_set:
         yield Clash(
@@ -221,7 +221,10 @@ def container_mounts(job: Job) -> Iterator[Clash]:
 
 
 def secrets(job: Job) -> Iterator[Clash]:
-    """Check that variables with names of secrets are not in the job file, but in a file that only the user can read."""
+    """Check that no environment variable in the job file has the name of a secret.
+
+    Secrets belong in a file that only the user can read.
+    """
     for name in filter(is_secret, job.environment.variables):
         yield Clash(
             "secret-in-job",

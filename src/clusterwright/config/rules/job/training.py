@@ -218,7 +218,10 @@ _POLICY, _SPARES = ("recovery", "on_host_loss"), ("recovery", "spare_nodes")
 
 
 def recovery(job: Job) -> Iterator[Clash]:
-    """Check that spare hosts go with `spare`, a range of hosts (`elastic`) with `shrink`, and `nodes` is in it."""
+    """Check that spare hosts and `spare`, and a range of hosts (`elastic`) and `shrink`, go together.
+
+    `nodes` must be in that range, if there is one; `shrink` without a range passes.
+    """
     policy, spares = job.recovery.on_host_loss, job.recovery.spare_nodes
     if spares and policy != "spare":
         message = _("spare_nodes is {spares}, but on_host_loss is {policy}", spares=spares, policy=policy)

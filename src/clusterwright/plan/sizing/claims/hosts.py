@@ -208,7 +208,10 @@ def cloud() -> Checked:
 
 
 def half_idle() -> Checked:
-    """Check the claim that owned clusters are often below 50% utilization, with a survey and its cost."""
+    """Check the claim that owned clusters are often below 50% utilization, by a survey: always inconclusive.
+
+    It also compares the cost of a GPU hour at that utilization with a higher one.
+    """
     gathered = gather(gpu(A100), NODES)
     figures, gpus = likely(gathered.values), NODES * gathered.server.gpus
     idle, busy = (owned.per_gpu_hour(figures, NODES, gpus, share) for share in (HALF, BUSY))

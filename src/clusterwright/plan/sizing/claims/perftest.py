@@ -174,7 +174,10 @@ def _bandwidth(figure: Figure, link: Link, base: Checked) -> Checked:
 
 
 def _judge_bandwidth(figure: Figure, link: Link, values: dict[str, Any]) -> tuple[Verdict, str]:
-    """Return the verdict on a bandwidth and the reason; `values` fill the reason."""
+    """Return the verdict on a bandwidth, and the reason, whose fields are `values`: agree from 90% of one port on.
+
+    Partly above one port, as a sum of several; disagree below 90%, above all ports, or with a misprinted unit.
+    """
     line, every = link.port_bits_per_s, link.port_bits_per_s * link.ports
     if "B" in figure.unit and figure.value > every and figure.value / 8 <= line:
         return Verdict.DISAGREE, _(

@@ -71,7 +71,10 @@ def judge_text(text: str) -> tuple[Checked, ...]:
 
 
 def judge_line(line: str, link: perftest.Link | None = None, *, has_gpus: bool = False) -> list[Checked]:
-    """Judge one line; `link`: the network ports that it is about, `has_gpus`: the script around it requests GPUs."""
+    """Return a judged claim for each statement in a line that a judge recognizes; empty if there is none.
+
+    `link`: the network ports that the line is about; `has_gpus`: the script around it requests GPUs.
+    """
     statement, results = " ".join(line.split()), []
     for figure in perftest.find_figures(line):
         name = figure.tool.replace("_", "-")

@@ -25,7 +25,7 @@ ALPACA_H, ALPACA_EPOCHS, ALPACA_SEQ = 3.0, 3, 512
 
 
 def single_server() -> Checked:
-    """Check the claim of 12 hours per round on one server, whose amount of data is not stated."""
+    """Check the claim of 12 hours per round on one server: inconclusive, as the amount of data is not stated."""
     single = _an_epoch(a100_hdr100(1), ALPACA)
     samples = ALPACA * SINGLE_SERVER_H / single.hours
     tokens = samples * SEQ
@@ -92,7 +92,10 @@ def four_servers() -> Checked:
 
 
 def _four(hours: float) -> Verdict:
-    """Return the verdict; a superlinear speed-up is at most partly confirmed, however close."""
+    """Return the verdict on the claimed hours; PARTLY in place of AGREE if the computed hours are more than claimed.
+
+    The claimed speed-up would be superlinear.
+    """
     verdict = judged(FOUR_SERVERS_H, hours)
     return Verdict.PARTLY if verdict is Verdict.AGREE and hours > FOUR_SERVERS_H else verdict
 
