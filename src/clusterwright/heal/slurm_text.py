@@ -70,7 +70,8 @@ def _expanded(hostlist: str) -> tuple[str, ...]:
 def findings_of(nodes: Iterable[HostStatus]) -> Iterator[FaultFinding]:
     """Yield the faults that Slurm's and health checks' drain reasons report, and `not-heard` of unresponsive nodes.
 
-    Nodes that somebody else drained have none.
+    The latter only of nodes that are out of service, do not change state, and that nobody but heal drained. Nodes that
+    somebody else drained have no faults.
     """
     for node in nodes:
         faults = parse_drain_reason(node.signed).faults

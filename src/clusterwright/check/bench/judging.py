@@ -73,7 +73,7 @@ def suspect(observation: Observation, expectation: Expectation | None) -> bool:
 
 
 def judge(bench: str, observation: Observation, expectation: Expectation | None, fix: str) -> Verdict:
-    """Judge one part.
+    """Return the verdict on one part: fail, warn, unknown or OK.
 
     `fail`: below the expectation and an outlier, in at least two measurements. `warn`: only one of the two, or measured
     once. `unknown`: there is no expectation, and the fleet is too small to compare.

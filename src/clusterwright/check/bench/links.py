@@ -62,7 +62,7 @@ def verdicts(passes: Passes, expectation: Expectation | None, network: str) -> t
 def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str]) -> Iterator[Verdict]:
     """Yield verdicts on hosts without any measured pair, and on paths that failed twice between two working hosts.
 
-    If no host has a measured pair, its hosts are unknown, not failed.
+    Only hosts in a pair of `failed` get one: fail, or unknown if no host has a measured pair.
     """
     reachable = frozenset(passes.hosts())
     failed_hosts = {

@@ -120,7 +120,8 @@ class Sized:
 def sized(workload: Workload, machine: Machine, assumptions: Assumptions) -> Sized | None:
     """Predict the duration of a workload on a machine with stragglers and failures.
 
-    None if it does not fit its memory.
+    None if no layout of the training fits into memory and divides the machine. The precision is one that the GPU
+    supports.
     """
     workload = as_the_gpu_can(workload, machine.gpu)
     planned_layout = assumptions.plan(workload.training, machine)

@@ -79,7 +79,7 @@ def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
 
 
 def _of_results(record: Burned) -> Verdict:
-    """Fail a host with one wrong result, or whose same product gives another result at another time.
+    """Return the verdict on a host's results: fail if one is wrong, or the same product varied with time; else OK.
 
     Unknown if nothing was measured.
     """
@@ -109,9 +109,10 @@ def _of_results(record: Burned) -> Verdict:
 
 
 def _of_drift(name: str, drifts: Mapping[str, Drift]) -> Iterator[Verdict]:
-    """Fail a host that slowed down beyond the spread of the others; warn where it is no outlier among them.
+    """Yield a verdict on each host: fail if it slowed down beyond the spread of the others, OK if it did not slow down.
 
-    Slowed down: the last quarter is below 90% of the first, and every slice of it below every slice of the first.
+    Warn if it slowed down and is no outlier, or the hosts are too few. Slowed down: the last quarter is below 90% of
+    the first, and every slice of it below every slice of the first.
     """
     if not drifts:
         return

@@ -68,7 +68,7 @@ def _gain(ports: int) -> float:
 def latency() -> Checked:
     """Check the claim that InfiniBand cuts the latency of a small all-reduce by 40%: agree against Ethernet and RoCE.
 
-    Partly against Ethernet alone.
+    Partly against Ethernet alone, else disagree.
     """
     hosts = a100_hdr(NODES)
     infiniband, roce, ethernet = (
