@@ -40,7 +40,7 @@ def guide_lines() -> tuple[GuideLine, ...]:
 
 @cache
 def wrong_instructions() -> tuple[WrongInstruction, ...]:
-    """Return the instructions of guide_instructions.toml."""
+    """Return the wrong instructions of guides that guide_instructions.toml lists, each with its correction."""
     return tuple(
         WrongInstruction(name, entry["row"], tuple(entry["patterns"]), entry["reason"], entry["right"])
         for name, entry in _read("guide_instructions").items()

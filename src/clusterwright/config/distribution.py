@@ -12,7 +12,7 @@ from clusterwright.platforms import platform_names, replaced
 
 
 def refuse_replaced(name: object) -> object:
-    """Refuse a distribution that another one takes the place of, with the migration."""
+    """Return the name unchanged; refuse that of a distribution which another one replaces, with the migration."""
     if row := replaced(name):
         choices = " or ".join(row.successors)
         raise refuse("os-replaced", _(row.state, name=name), _(row.migration, choices=choices))

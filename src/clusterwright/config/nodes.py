@@ -174,7 +174,7 @@ class NodeGroup(Section):
 
     @property
     def is_transient(self) -> bool:
-        """Whether the hosts come and go: nodes with State=CLOUD, FUTURE or EXTERNAL exist in slurm.conf at first."""
+        """Whether the hosts need not exist: the options of the group have State=CLOUD, FUTURE or EXTERNAL."""
         return next(
             (value.upper() in _TRANSIENT for key, value in self.options.items() if key == "State"), False
         )

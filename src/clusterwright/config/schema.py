@@ -109,7 +109,7 @@ def _tidy(node: Any, *, names: bool = False) -> Any:
 
 
 def _with_property_names(node: Schema) -> Schema:
-    """Return the schema so that it rejects names without a match; pydantic's patternProperties allow them."""
+    """Change the schema so that it rejects names that match no pattern of patternProperties, and return it."""
     patterns = node.pop("patternProperties", {})
     for pattern, value in patterns.items():
         node |= {"propertyNames": {"type": "string", "pattern": pattern}, "additionalProperties": value}

@@ -63,7 +63,10 @@ def _without_group(status: os.stat_result) -> os.stat_result:
 
 
 def trusted_uids() -> Collection[int]:
-    """User ids whose folders are trusted: this user, root, and the user who called sudo."""
+    """User ids whose folders are trusted: this user, root, and the user who called sudo.
+
+    In a user namespace without the machine's root also the overflow id, which that root then has.
+    """
     uids = {0, os.geteuid()} | ({int(os.environ.get("SUDO_UID", "0"))} if os.geteuid() == 0 else set())
     return uids | ({_overflow_uid()} if _is_root_unmapped() else set())
 

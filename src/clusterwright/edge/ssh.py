@@ -140,7 +140,10 @@ class FromHost:
         return self.remote.sudo
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
-        """Run a shell command on the host, in a local shell if it is this host."""
+        """Run a shell command on the host, in a local shell if it is this host.
+
+        Of a unit with a sandbox (`is_sandboxed`), the local shell runs outside it, in a transient unit.
+        """
         if host != self.name:
             return self.remote.run(host, command, stdin=stdin, timeout_s=timeout_s)
         argv = _transient_unit(command, timeout_s) if self.is_sandboxed else ("sh", "-c", command)

@@ -57,7 +57,7 @@ def jobs_of(text: str) -> dict[str, JobStatus]:
 
 
 def with_record(job: JobStatus, text: str) -> JobStatus:
-    """Add the requeue settings of `scontrol show job -o`."""
+    """Return the job with its requeue settings and restarts, from its record by `scontrol show job -o`."""
     record = parse_job(text)
     can_requeue = record["Requeue"] == "1" and record["BatchFlag"] == "1"
     return job.with_requeue(can_requeue=can_requeue, restarts=record.number("Restarts"))

@@ -6,7 +6,7 @@ from clusterwright.slurm.records import Record, split_lines
 
 
 def parse_reservations(text: str) -> Iterator[Tuple[int, Record]]:
-    """Yield the number of the line and the fields of each reservation."""
+    """Yield (number of the line, fields) of each reservation in the output of client.show_reservations."""
     for number, line in enumerate(split_lines(text), 1):
         record = Record.parse(line)
         if record["ReservationName"]:

@@ -90,7 +90,7 @@ def _change(key: Key, baseline_values: list[float], current_values: list[float])
 
 
 def _spread(values: list[float]) -> float:
-    """Return the range of the repeats as a share of their median."""
+    """Return the range of the repeats as a share of their median; 0 if the median is 0."""
     middle = statistics.median(values)
     return (max(values) - min(values)) / middle if middle else 0.0
 

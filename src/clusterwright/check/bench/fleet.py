@@ -33,7 +33,10 @@ class Fleet:
 
 
 def fleet(values: Iterable[float]) -> Fleet:
-    """Return number, median and robust standard deviation of all values, including the value that is judged."""
+    """Return number, median and robust standard deviation of all values, including the value that is judged.
+
+    The deviation is at least a small share of the median; all are 0 without values.
+    """
     sample = list(values)
     if not sample:
         return Fleet(0, 0.0, 0.0)

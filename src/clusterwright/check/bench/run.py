@@ -127,7 +127,7 @@ def _versions(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str
 
 
 def _lost_hosts(kind: Kind, stage: JobStage) -> Iterator[Verdict]:
-    """Fail hosts that stopped answering, whatever they measured before."""
+    """Yield a `fail` verdict for each host that stopped answering, whatever it measured before."""
     for host, when in stage.lost_hosts.items():
         fix = _("see scontrol show node {host}; journalctl -u slurmd on the host", host=host)
         yield Verdict(host, kind, Status.FAIL, when, _("a reply to every request"), fix)

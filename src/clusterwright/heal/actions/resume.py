@@ -33,7 +33,10 @@ def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) 
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Drain the node again, with heal's reason; return the error, or an empty text."""
+    """Drain the node again, with heal's reason; return the error, or an empty text.
+
+    Nothing, which is an error, too, if another user or program drained it or Slurm does not respond.
+    """
     prior = drain.prepare(order, executor)
     return (
         _("another user or program drained the host")

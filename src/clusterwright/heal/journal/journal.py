@@ -245,7 +245,7 @@ class Journal:
         return int(cursor.lastrowid or 0)
 
     def begin(self, action_id: int, moment: Moment, wall: float, prior: Mapping[str, str]) -> None:
-        """Mark an approved action as begun, with the prior state."""
+        """Mark an action as begun at this time, with the state that was read before it."""
         with self._db:
             self._db.execute(
                 "UPDATE actions SET state = 'begun', boot = ?, s = ?, wall = ?, prior_state = ? WHERE id = ?",

@@ -122,7 +122,7 @@ class Views:
         )
 
     async def jobs(self, request: Request) -> Response:
-        """Return one page of the job list."""
+        """Return the page of the job list that the query of the URL selects, as JSON."""
         return Response(
             self.site.feed.list(JobQuery.read(request.query_params)), media_type="application/json"
         )

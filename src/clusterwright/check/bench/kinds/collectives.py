@@ -174,7 +174,7 @@ def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Stat
 
 
 def _of_failure(site: BenchSite, groups: Groups, plan: GroupPlan, hosts: Group) -> Iterator[Verdict]:
-    """Report that the sweep over all hosts failed, and search for the host at fault with smaller groups."""
+    """Yield an `unknown` verdict on the sweep that failed, and one on each part at fault that smaller groups reveal."""
     observed, fix = _("the sweep failed"), _("see the messages above")
     yield Verdict(fold(list(hosts)), "collectives", Status.UNKNOWN, observed, fix=fix, part="rate")
     if len(hosts) > 1:

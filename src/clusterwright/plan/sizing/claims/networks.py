@@ -207,7 +207,7 @@ def wrong_network() -> Checked:
 
 
 def _gpu_use(on: Machine) -> float:
-    """Return the share of a step that does not wait for the network, with data parallelism only."""
+    """Return the share of a step of LLaMA-2-7B that does not wait for the network, with data parallelism only."""
     training = Training(architecture("llama2-7b"), 2048, 256, task="sft")
     time = iteration(Run(training, Layout(dp=on.gpus, zero=2, micro_batch=4), on, Stack("fsdp")))
     return 1 - float(time.data_parallel) / float(time.total)
@@ -267,7 +267,7 @@ def _efficiency(kind: str, gbit_per_s: float) -> float:
 
 
 def _a40_step_s(on: Machine) -> float:
-    """Return the seconds of a step with the same batch for each GPU, on any number of GPUs."""
+    """Return the seconds of a step of MPT-1B with the same batch for each GPU, on any number of GPUs."""
     training = Training(architecture("mpt-1b"), 2048, A40_BATCH * on.gpus)
     layout = Layout(dp=on.gpus, zero=2, micro_batch=4)
     return float(iteration(Run(training, layout, on, Stack("fsdp"))).total)
