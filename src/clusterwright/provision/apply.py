@@ -40,10 +40,10 @@ from clusterwright.provision.work import HostWork, stamp
 
 
 def remote_of(cluster: Cluster) -> Connection:
-    """Return the SSH connection settings of the cluster's hosts.
+    """Return how the cluster's hosts are reached: SSH with user, port and ssh_config of the cluster file, and sudo.
 
-    A lab uses only its own ssh_config, without user and port. Of an unmanaged cluster only the login host is reached,
-    as the user that runs the command.
+    A lab uses only its own ssh_config. Of an unmanaged cluster only the host with its Slurm commands is reached
+    (`login_of`).
     """
     if cluster.unmanaged:
         return login_of(cluster.unmanaged)
@@ -55,7 +55,7 @@ def remote_of(cluster: Cluster) -> Connection:
 
 
 def login_of(unmanaged: Unmanaged) -> Connection:
-    """Return the connection to the host with the Slurm commands of an unmanaged cluster."""
+    """Return SSH to the login host of an unmanaged cluster, or this machine if the file names no login host."""
     return Ssh(user=unmanaged.user) if unmanaged.login else LocalMachine()
 
 
@@ -93,7 +93,7 @@ def apply(
     clock: Clock | None = None,
     policy: DisruptionPolicy | None = None,
 ) -> ChangeReport:
-    """Check every host (or those in `only`) and make the changes if `agree` returns true for their report.
+    """Make the changes that `agree` accepts (with `dry_run` none) on permanent hosts or those in `only`; return the report.
 
     Raises:
         WrightError: hosts have a munge key that this machine has lost, or the package bundle cannot be used.
@@ -135,9 +135,9 @@ def apply(
 
 
 def _with_note(report: ChangeReport, cluster: Cluster, only: Container[str] | None) -> ChangeReport:
-    """Return the report.
+    """Return the report with a note on its first host that names the hosts not contacted, as Slurm creates them.
 
-    Its first host gets a note of the hosts not contacted because they come and go, if there are any.
+    Unchanged if `only` has no such host, or if the report has no host.
     """
     transient = [host for host in sorted(cluster.transient_hosts()) if only is None or host in only]
     if not transient or not report.hosts:

@@ -23,8 +23,8 @@ Batches = tuple[tuple[str, ...], ...]
 def plan_batches(cluster: Cluster, to_do: Mapping[str, HostReport], batch: str = "") -> Batches:
     """Order hosts: those that others depend on, then compute hosts with restarts (a single one first), then the rest.
 
-    Where every change is live, as on new hosts, compute hosts do not wait for the control hosts. Empty batches are left
-    out.
+    `batch` is the size of a batch, as in `batch_size`. Where every change is live, as on new hosts, compute hosts do
+    not wait for the control hosts. Empty batches are left out.
     """
     pending_hosts = list(to_do)
     batch_list: list[list[str]] = []
@@ -42,7 +42,7 @@ def plan_batches(cluster: Cluster, to_do: Mapping[str, HostReport], batch: str =
 
 
 def batch_size(batch: str, hosts: int) -> int:
-    """Return the number of hosts in a batch: `4`, or `25%` of `hosts`, rounded up; at least 8 and 25% where not set.
+    """Return the number of hosts in a batch: `4`, or `25%` of `hosts`, rounded up; at least 8 and 25% if it is empty.
 
     Raises:
         WrightError: neither a number above 0 nor a percentage from 1 to 100.

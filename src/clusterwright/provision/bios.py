@@ -48,9 +48,9 @@ class BiosHosts:
     remote: Remote
 
     def exchange(self, hosts: Sequence[str], values: Mapping[str, Value], *, is_staged: bool) -> Tables:
-        """Read the settings of hosts or, with `is_staged`, write these values for the next boot.
+        """Read the BIOS settings of hosts or, with `is_staged`, write `values` for the next boot.
 
-        Return a table or `error` of each.
+        Return by host its table of settings, or a table with only `error` where the BMC failed.
 
         Raises:
             WrightError: `bios-no-redfish`, or the control host has not answered.
@@ -138,7 +138,7 @@ def _typed(kind: str, text: str) -> Value | None:
 
 
 def _refusal(entry: Mapping[str, Any], kind: str, value: Value | None) -> str:
-    """Return a sentence on what the attribute takes, if not this value; empty if it takes it."""
+    """Return a sentence on what the attribute accepts if it does not accept the value, else an empty text."""
     if kind == "Boolean" and value is None:
         return _("choose one of {choices}", choices="true, false")
     if kind == "Integer":

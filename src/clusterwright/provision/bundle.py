@@ -39,7 +39,10 @@ class Order:
 
 
 def bundle(order: Order, resources: Iterable[Resource], shared: Iterable[str] = ()) -> bytes:
-    """Return the agent's compressed input. File contents `shared` by all hosts come first and are compressed once."""
+    """Return the input of the apply program on a host: order and resources as JSON, compressed by zlib.
+
+    File contents that are in `shared`, those of all hosts, come first and are compressed once.
+    """
     packer, head, shared_contents = _start(tuple(shared))
     document = dataclasses.asdict(order) | {
         "resources": [_resource_fields(resource, shared_contents) for resource in resources]
@@ -50,7 +53,7 @@ def bundle(order: Order, resources: Iterable[Resource], shared: Iterable[str] = 
 
 
 def digest(resources: Iterable[Resource]) -> str:
-    """Return a checksum of a host's desired state, to tell whether it has changed."""
+    """Return a checksum of a host's desired state: 16 hex digits that differ when any resource differs."""
     rows = [_resource_fields(resource) for resource in resources]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -46,7 +46,7 @@ class DisruptionPolicy:
 
     @property
     def empties(self) -> bool:
-        """True when hosts may be drained."""
+        """True if hosts may be drained, which both `drain` and `reboot` permit."""
         return self.drain or self.reboot
 
 
@@ -105,7 +105,10 @@ def carry_out(
 def _waited(
     work: HostWork, hosts: Iterable[str], query: Callable[[str], HostReport], doing: str
 ) -> dict[str, HostReport]:
-    """Run `query` on all hosts in parallel; each report's timings include the wait for the slowest host."""
+    """Run `query` on all hosts in parallel; each report's timings include the wait for the slowest host.
+
+    `doing` is the step in the events that the listener receives.
+    """
     names = list(hosts)
     query = reporting(names, query, work.on_event, doing)
     answers = fan_out(names, lambda host: (query(host), work.clock.monotonic()))
@@ -190,9 +193,9 @@ def _batch(
 
 
 def _fetched(work: HostWork, plans: dict[str, HostReport], policy: DisruptionPolicy) -> dict[str, HostReport]:
-    """Return the plans without unavailable packages, which are downloaded before their hosts are drained.
+    """Download packages on hosts that would be drained for them; return all plans, without unavailable packages.
 
-    Only hosts that would be drained for packages are asked.
+    Without a policy that drains, nothing is downloaded.
     """
     fetch_hosts = [
         name
@@ -275,7 +278,10 @@ def _settled(
 def _emptied(
     wanting: list[str], host_reports: dict[str, HostReport], drains: Drains, policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
-    """Drain hosts and wait for their jobs; return skipped reports of hosts where that failed or timed out."""
+    """Drain hosts and wait for their jobs; return skipped reports of hosts whose jobs still run after `wait_s`.
+
+    A host that could not be drained is skipped only if it runs job steps.
+    """
     refused = {host: reason for host, reason in drains.drain(wanting).items() if host_reports[host].job_steps}
     busy_hosts = (
         drains.wait([host for host in wanting if host not in refused]) if len(refused) < len(wanting) else {}
@@ -331,9 +337,9 @@ def _apply_host(work: HostWork, host_report: HostReport, host: str) -> HostRepor
 
 
 def _clock(report: HostReport, *, final: bool) -> HostReport:
-    """Return the report; a clock offset of 300 s or more is an error if `final`, unless this apply configured chrony.
+    """Return the report, with a note on its clock offset if that is 300 s or more; if `final` it is an error instead.
 
-    Before that it is a note. A report with an error gets it only if `final`.
+    If `final` and this apply configured chrony, it is neither. A report with an error gets it only if `final`.
     """
     if abs(report.clock_off_s) < CLOCK_LIMIT_S or report.error:
         is_tolerated = abs(report.clock_off_s) < CLOCK_LIMIT_S or not final

@@ -115,7 +115,7 @@ class Drains:
     def resume(self, hosts: Iterable[str]) -> tuple[str, ...]:
         """Resume those of these hosts that this apply or an interrupted one drained.
 
-        Return them, also if that failed.
+        Return these hosts, also if that failed.
         """
         nodes = self._nodes()
         target_hosts = [host for host in hosts if host in nodes and is_ours(nodes[host])]
@@ -144,7 +144,8 @@ class Drains:
         """Resume hosts that slurmctld drained while their slurmd had old files; return those still out, and why.
 
         slurmctld gets new files first, and drains a host that registers with less than these declare. Waits up to
-        SETTLE_S; hosts in `operator_drained` are not resumed, and no host if it is None (unknown).
+        SETTLE_S. Hosts in `operator_drained` are neither resumed nor returned; if it is None (unknown), none is
+        resumed.
         """
         end = self.clock.monotonic() + SETTLE_S
         while True:

@@ -51,7 +51,7 @@ class Grown:
 
 
 def preview(growth: Growth, remote: Remote) -> ChangeReport:
-    """Report what adding the hosts would change, without changing anything.
+    """Return the report of what adding the hosts would change, without changing anything.
 
     Raises:
         WrightError: new hosts do not respond or fail the check; with each host's error.
@@ -77,7 +77,8 @@ def grow(
 ) -> Grown:
     """Apply the new hosts, write the cluster file if it differs, then apply all other hosts and wait for the new ones.
 
-    It stops if a new host or the control host fails. After an interruption the same command continues where it stopped.
+    It stops, and returns what it has, if a new host or the control host fails. After an interruption the same call
+    continues where it stopped.
     """
     clock = clock or SystemClock()
     cluster, source = growth.cluster_file.cluster, str(growth.path)

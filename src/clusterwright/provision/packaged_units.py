@@ -6,10 +6,10 @@ from clusterwright.provision.roles import exporter, heal, notify
 
 
 def packaged_units(program: str, library: str) -> dict[str, str]:
-    """Return each unit's text by name, for `wright` at `program` and its modules in `library`.
+    """Return the systemd units of our deb and rpm by name: exporter, heal and notifications.
 
-    A unit does not start before its settings exist. One of the same name in /etc, where `wright apply` writes,
-    replaces it.
+    They run `wright` at `program` and its modules in `library`. A unit does not start before its settings exist. One
+    of the same name in /etc, where `wright apply` writes, replaces it.
     """
     return {
         exporter.UNIT: _once_configured(

@@ -74,7 +74,10 @@ class PoweredDownHosts:
         )
 
     def recheck(self, report: ChangeReport) -> tuple[PoweredDownHosts, ChangeReport]:
-        """Return both, with hosts powered down during the apply moved from the failed ones to the powered-down ones."""
+        """Return self with the hosts that were powered down during the apply, and the report without them.
+
+        Only hosts whose apply failed are asked for.
+        """
         failed = {host.host for host in report.hosts if not host.ok}
         newly_down = failed & find_powered_down(self.work.cluster, self.work.remote) if failed else set()
         host_reports = tuple(host for host in report.hosts if host.host not in newly_down)

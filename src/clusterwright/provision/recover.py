@@ -73,7 +73,9 @@ def refuse_new_key(cluster: Cluster, source: str, folder: Path, remote: Remote) 
 
 
 def recover(cluster: Cluster, folder: Path, remote: Remote, hosts: Iterable[str]) -> tuple[HostKey, ...]:
-    """Read the munge key back from the hosts and store it, if all of them that respond have the same one.
+    """Read the munge key from the hosts and store it here, if all hosts with a usable one have the same.
+
+    Return the key, or the error, of each host.
 
     Raises:
         WrightError: no host has a usable key, they have different ones, or another one is stored here.

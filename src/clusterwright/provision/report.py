@@ -153,7 +153,7 @@ class ChangeReport:
         return tuple((fold(hosts), note) for note, hosts in hosts_by_note.items())
 
     def draining(self) -> tuple[str, ...]:
-        """Hosts with running job steps whose changes require a drain."""
+        """Return the hosts with running job steps whose changes require a drain."""
         return tuple(host.host for host in self.hosts if host.job_steps and host.disturbs)
 
     @property

@@ -14,7 +14,7 @@ from clusterwright.config.field import Cost
 
 
 def encode_content(content: str | bytes) -> bytes:
-    """Return a file's content as bytes on disk."""
+    """Return a file's content as the bytes that are written: text in UTF-8."""
     return content.encode() if isinstance(content, str) else content
 
 
@@ -39,7 +39,7 @@ class File:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports, and in a unit's `restart_on`."""
+        """Return `file:PATH`, the ID in plans, reports and a unit's `restart_on`."""
         return f"file:{self.path}"
 
 
@@ -61,7 +61,7 @@ class Derived:
 
     @property
     def id(self) -> str:
-        """What a unit's `restart_on` names; the ID of a File with this path."""
+        """Return `file:PATH`, the ID of a File with this path too, in plans, reports and a unit's `restart_on`."""
         return f"file:{self.path}"
 
 
@@ -77,7 +77,7 @@ class Directory:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports, and in a unit's `restart_on`."""
+        """Return `directory:PATH`, the ID in plans, reports and a unit's `restart_on`."""
         return f"directory:{self.path}"
 
 
@@ -90,7 +90,7 @@ class Symlink:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports, and in a unit's `restart_on`."""
+        """Return `symlink:PATH`, the ID in plans, reports and a unit's `restart_on`."""
         return f"symlink:{self.path}"
 
 
@@ -114,7 +114,7 @@ class Package:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports, and in a unit's `restart_on`."""
+        """Return `package:NAME`, the ID in plans, reports and a unit's `restart_on`."""
         return f"package:{self.name}"
 
 
@@ -136,7 +136,7 @@ class Unit:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `unit:NAME`, the ID in plans and reports."""
         return f"unit:{self.name}"
 
 
@@ -150,7 +150,7 @@ class Group:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `group:NAME`, the ID in plans and reports."""
         return f"group:{self.name}"
 
 
@@ -173,7 +173,7 @@ class User:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `user:NAME`, the ID in plans and reports."""
         return f"user:{self.name}"
 
 
@@ -186,7 +186,7 @@ class Sysctl:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `sysctl:KEY`, the ID in plans and reports."""
         return f"sysctl:{self.key}"
 
 
@@ -198,7 +198,7 @@ class Module:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `module:NAME`, the ID in plans and reports."""
         return f"module:{self.name}"
 
 
@@ -211,7 +211,7 @@ class Hold:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `hold:NAME`, the ID in plans and reports."""
         return f"hold:{self.name}"
 
 
@@ -225,7 +225,7 @@ class Hardware:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `hardware:host`, the ID in plans and reports; a host has one."""
         return "hardware:host"
 
 
@@ -244,7 +244,7 @@ class MountPoint:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `mountpoint:PATH`, the ID in plans and reports."""
         return f"mountpoint:{self.path}"
 
 
@@ -263,7 +263,7 @@ class Disks:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `disks:LABEL`, the ID in plans and reports."""
         return f"disks:{self.label}"
 
 
@@ -281,7 +281,7 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `trial:NAME`, the ID in plans and reports."""
         return f"trial:{self.name}"
 
 
@@ -299,7 +299,7 @@ class Records:
 
     @property
     def id(self) -> str:
-        """ID in plans and reports."""
+        """Return `records:NAME`, the ID in plans and reports."""
         return f"records:{self.name}"
 
 

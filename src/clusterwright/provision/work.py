@@ -65,7 +65,11 @@ class HostWork:
     def run_agent(
         self, host: str, mode: Mode, expect: str = "", skipped_sets: Mapping[str, str] = NOTHING
     ) -> HostReport:
-        """Run the agent on a host over one SSH connection, and return its report."""
+        """Run the apply program on a host over one SSH connection, and return the host's report.
+
+        `expect` is the checksum of the agreed plan: another one is not applied. Package sets in `skipped_sets` are
+        left out.
+        """
         began = self.clock.monotonic()
         order = Order(
             mode,
@@ -92,9 +96,9 @@ class HostWork:
         return replace(report, timings=_timings(mode, result.seconds, report.timings, render_s))
 
     def deliver(self, planned: HostReport) -> HostReport | None:
-        """Copy the package bundle to a host that installs packages; return the host's report if that fails, else None.
+        """Copy the package bundle to a host that installs packages; return a report of the error, None without one.
 
-        No effect without a bundle.
+        Does nothing without a bundle, or if no package is due.
         """
         installs = any(change.id.startswith("package:") for change in planned.changes)
         if self.package_bundle is None or not installs:
@@ -104,7 +108,7 @@ class HostWork:
         return HostReport(planned.host, error=error, fault_domain="host") if error else None
 
     def fetch(self, planned: HostReport) -> HostReport:
-        """Download the package sets of a host without installing them."""
+        """Download the packages that a host is to install, without installing them; return the host's report."""
         return self.deliver(planned) or self.run_agent(planned.host, "fetch")
 
     @contextmanager
@@ -138,7 +142,7 @@ def read_answer(
     received_at: float = 0.0,
     resources: Iterable[Resource] = (),
 ) -> HostReport:
-    """Parse the agent's answer into a report; without an answer or with a malformed one, report why."""
+    """Return the report of a host from the output of its apply program; an absent or malformed answer is its error."""
     lines = [line for line in result.out.splitlines() if line.startswith(ANSWER)]
     if not lines:
         reached = result.code != SSH_FAILED

@@ -82,7 +82,7 @@ def _span(node: Node) -> tuple[int, int]:
 
 
 def _spelled(value: str, mapping: MappingNode, old_node: Node | None) -> str:
-    """Return the value as YAML text: quoted as the old one was, or if YAML would parse it as something else."""
+    """Return the value as YAML text, in the old node's quotes, or quoted if YAML would parse it as something else."""
     quote = old_node.style if isinstance(old_node, ScalarNode) and old_node.style in ("'", '"') else ""
     if not quote and mapping.flow_style and any(char in value for char in "[]{},"):
         quote = '"'
@@ -116,7 +116,10 @@ def _last(node: Node) -> int:
 
 
 def _with_parents(text: str, loc: Loc, value: str) -> str:
-    """Insert the value with its missing parents: at the end of the file, or of the innermost existing section."""
+    """Return the text with the value and its missing parents, inserted into the innermost existing section.
+
+    Without an existing section they are appended to the file.
+    """
     existing_depth = next(
         depth for depth in range(len(loc) - 1, -1, -1) if not depth or _mapping(text, loc[:depth])
     )

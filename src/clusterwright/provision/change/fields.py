@@ -108,9 +108,9 @@ def _change(old: ClusterFile, new: ClusterFile, loc: Loc, all_fields: tuple[Fiel
 
 
 def _field(loc: Loc, all_fields: tuple[Field, ...], cluster_file: ClusterFile) -> Field | None:
-    """Return the documented field at `loc`, in the variant of the file's `kind`.
+    """Return the documented field at `loc`, in the variant of the file's `kind`; None for a named item or without one.
 
-    None if there is none or for a named item. A deeper path without a field has that of the path above it.
+    A deeper path without a field has that of the path above it.
     """
     matches = matching(".".join(map(str, loc)), all_fields) if not _is_named(loc) else ()
     if not matches and len(loc) > 2:
@@ -127,7 +127,10 @@ def _is_named(loc: Loc) -> bool:
 
 
 def _display_value(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
-    """Return the value as written in the file, `a section` for a section; the field's default if it is not set."""
+    """Return the value as written in the file, or `a section` for a section.
+
+    If it is not set, return the field's default; empty if the file lacks the section above it.
+    """
     values: Any = cluster_file.source.values
     for part in loc:
         if not isinstance(values, dict) or part not in values:

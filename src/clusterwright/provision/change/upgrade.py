@@ -110,7 +110,10 @@ def refuse_span(have: Mapping[str, str], target: str) -> None:
 
 
 def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) -> tuple[UpgradeStep, ...]:
-    """Return the remaining steps in order; hosts that have the release already are in no step."""
+    """Return the steps of an upgrade to `target`: slurmdbd, slurmctld, slurmd (one host, then batches), login hosts.
+
+    `have` is the Slurm version by host; hosts that have the release already are in no step.
+    """
     todo = [host.name for host in cluster.hosts() if not is_of(have.get(host.name, ""), target)]
     accountant = cluster.accountant.name if cluster.accountant else ""
     step_list: list[UpgradeStep] = []

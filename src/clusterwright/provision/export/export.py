@@ -43,10 +43,10 @@ def export(
     with_secrets: bool = False,
     files: Places | None = None,
 ) -> dict[str, Exported]:
-    """Return `{path below the export folder: file}`.
+    """Return `{path below the export folder: file}` of an export; nothing is written.
 
-    Nothing is written. Without `with_secrets`, secret files are left out. `files`: the result of `places_of`, if there
-    is one already.
+    `ansible` adds a playbook, `compose` an image and compose file, `with_secrets` the secret files. `files` is the
+    result of `places_of`, if there is one already.
 
     Raises:
         WrightError: `mixed-systems`: a playbook or image for hosts with several operating systems.

@@ -31,7 +31,7 @@ RELOAD_UNIT_FILES = "read the unit files again"
 
 
 def playbook(cluster: Cluster, all_steps: Sequence[ExportStep], files: Places) -> list[Task]:
-    """Return one play: packages, resources by role, restarts, units, the library."""
+    """Return Ansible's site.yaml: one play with packages, resources by role, restarts, units, and the library."""
     units = [unit for _step, unit in of_kind(all_steps, Unit)]
     early_steps = [step for step in all_steps if getattr(step.resource, "early", False)]
     late_steps = [step for step in all_steps if step not in early_steps]

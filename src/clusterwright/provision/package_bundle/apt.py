@@ -72,7 +72,10 @@ class Apt:
         home: Path,
         on_progress: Callable[[str], None],
     ) -> tuple[BundledPackage, ...]:
-        """Download each package list with its dependencies into the repository, index and sign it."""
+        """Download each package list with its dependencies into the repository, index and sign it.
+
+        Return the packages in it. `home` is the folder with gpg's key.
+        """
         on_progress(_("reading the package lists of the repositories"))
         self._must("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
         for packages in counted(required, on_progress):

@@ -118,7 +118,11 @@ def open_bundle(cluster: Cluster, required: Iterable[Package]) -> Bundle | None:
 
 
 def _read(path: Path, sha256: str) -> Bundle:
-    """Read the manifest of the bundle with that SHA-256, from the bytes that are hashed: each is read once."""
+    """Return the bundle if its SHA-256 is `sha256`; its manifest comes from the bytes that are hashed.
+
+    Raises:
+        WrightError: it is unreadable, damaged, of a newer format, or another bundle.
+    """
     try:
         with open_argument(path) as file:
             hashed = _HashedFile(file)

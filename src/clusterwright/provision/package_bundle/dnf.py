@@ -66,7 +66,10 @@ class Dnf:
         home: Path,
         on_progress: Callable[[str], None],
     ) -> tuple[BundledPackage, ...]:
-        """Download each package list with its dependencies into the repository, index and sign it."""
+        """Download each package list with its dependencies into the repository, index and sign it.
+
+        Return the packages in it. `home` is the folder with gpg's key.
+        """
         for packages in counted(required, on_progress):
             self._download(map(_package_argument, packages), repository)
         bundled = [_bundled(path) for path in sorted(repository.glob("*.rpm"))]

@@ -14,9 +14,9 @@ PREFERENCES = "/etc/apt/preferences.d/"
 
 
 def required_packages(hosts: Iterable[Iterable[Resource]]) -> tuple[tuple[Package, ...], ...]:
-    """Return the distinct package lists of hosts with these resources, each sorted by name.
+    """Return the distinct package lists of hosts, each sorted by name; `hosts` has the resources of each host.
 
-    Early packages configure a repository, so hosts that install from a bundle do not need them.
+    Packages that configure a repository (`early`) are left out: hosts that install from a bundle do not need them.
     """
     lists: dict[tuple[Package, ...], None] = {}
     for resources in hosts:

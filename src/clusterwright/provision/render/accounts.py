@@ -29,9 +29,9 @@ def account_rows(cluster: Cluster) -> tuple[Row, ...]:
 
 
 def qos_names(cluster: Cluster) -> tuple[Row, ...]:
-    """Return rows with only the names of the QOS that partitions in slurm.conf use.
+    """Return the rows of `qos_rows` with only their names.
 
-    slurmctld exits, or ignores the partition, if one is unknown at its start.
+    slurmctld exits, or ignores the partition, if a partition's QOS is unknown at its start.
     """
     return tuple({"kind": "qos", "name": row["name"]} for row in qos_rows(cluster))
 

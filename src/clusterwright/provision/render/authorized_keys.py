@@ -10,7 +10,11 @@ from clusterwright.provision.resources import RoleContext
 
 
 def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: str) -> str:
-    """Return a user's authorized_keys: keys of the cluster file, the cluster's own key, and heal's for its login."""
+    """Return a user's authorized_keys: the keys of the cluster file and the cluster's own key for the user.
+
+    If `heal.watch` is on, the account that Clusterwright logs in with has heal's key too. Keys that `context` lacks
+    are placeholders.
+    """
     lines = [f"{key}\n" for key in cluster.users[user].ssh_keys]
     public_key = context.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
     reason = "\n# From host to host; every host has the private key, which is valid on these hosts only.\n"

@@ -23,9 +23,9 @@ _SQUASHED = 65534  # root's id on file servers that do not know root
 
 
 def local_folder(cluster: Cluster) -> str | None:
-    """Return the folder with the users' local caches, a subfolder where `caches.local` has other uses too.
+    """Return the folder below which users have local caches: `caches.local`, or a subfolder if it has other uses.
 
-    None if not set. All users may create folders in those (scratch, /tmp, /dev/shm), but only root in the subfolder.
+    None if it is not set. All users may create folders in scratch, /tmp or /dev/shm, but only root in the subfolder.
     """
     folder = cluster.environments.caches.local
     mounts = {disk.mount for group in cluster.nodes.values() for disk in group.disks}

@@ -49,7 +49,7 @@ class Peers:
     ranges: tuple[Range, ...]
 
     def contains(self, address: IPv4Address) -> bool:
-        """Return whether the address is one of the peers."""
+        """Return whether the address is in one of the ranges; False without ranges, which mean any client."""
         return any(first_address <= address <= last for first_address, last in self.ranges)
 
 

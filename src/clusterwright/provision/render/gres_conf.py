@@ -11,11 +11,11 @@ from clusterwright.provision.render.site_slurm_conf import runs_jobs
 
 
 def gres_conf(cluster: Cluster, header: str, only: NodeGroup | None = None) -> str:
-    """Return gres.conf: all groups with GPUs, or one group without node names, for its hosts.
+    """Return gres.conf: all groups with GPUs, or the group `only` without node names; or the site's own text.
 
     Devices are listed, not detected. AutoDetect=nvml needs a Slurm built with NVML, the plugin package and an
-    unversioned library, and silently finds no GPU without one of them (Debian, Ubuntu). AutoDetect=nvidia needs
-    24.11 and ignores NVLink and MIG.
+    unversioned library, and silently finds no GPU without one of them (Debian, Ubuntu). AutoDetect=nvidia needs 24.11
+    and ignores NVLink and MIG.
     """
     if (text := cluster.slurm.file_text("gres.conf", header)) is not None:
         return text

@@ -73,11 +73,11 @@ def is_isolated(cluster: Cluster) -> bool:
 
 @cache_per_instance
 def isolation(cluster: Cluster, header: str) -> str:
-    """Return the nft rules, the same on every compute host.
+    """Return the nft rules that keep users from connections to jobs of others, equal on all compute hosts.
 
-    The rules filter the first packet of a connection (SYN) at the sender and the reply to it (SYN-ACK) at the receiver,
-    because for both the kernel knows the uid of the socket. They do not use `ct state new`: a SYN that fits a
-    connection whose other end is dead counts as established.
+    The rules filter the first packet of a connection (SYN) at the sender and the reply to it (SYN-ACK) at the
+    receiver, because for both the kernel knows the uid of the socket. They do not use `ct state new`: a SYN that fits
+    a connection whose other end is dead counts as established.
     """
     rails = _rails(cluster)
     named = {

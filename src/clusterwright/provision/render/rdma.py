@@ -59,7 +59,10 @@ def rdma_params(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
 
 
 def find_gpudirect(cluster: Cluster, host: Host) -> GpuDirect | None:
-    """Return the host's GPUDirect RDMA method; None without GPUs, driver or RDMA network, or if none is supported."""
+    """Return the host's GPUDirect RDMA method: the one that the file names, else the best supported one.
+
+    None without GPUs, driver or RDMA network, or if `auto` finds no supported one.
+    """
     rdma, driver = cluster.rdma, cluster.software.driver
     if rdma is None or driver is None or host.group.gpus is None or not rdma_networks(cluster, host):
         return None

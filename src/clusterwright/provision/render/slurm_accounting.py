@@ -15,9 +15,9 @@ GATHER_S = 30
 
 
 def accounting(cluster: Cluster) -> str:
-    """Return the lines for slurmdbd, enforced limits, priority and preemption.
+    """Return slurm.conf's lines for slurmdbd, enforced limits, priority and preemption.
 
-    Without accounting, jobs run first in, first out.
+    Without accounting, those that switch it off.
     """
     host = cluster.accountant
     if host is None:

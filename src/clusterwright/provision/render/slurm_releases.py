@@ -55,9 +55,9 @@ def rate_limit(slurm_release: str) -> tuple[str, ...]:
 
 
 def tree_width(slurm_release: str, hosts: int) -> str:
-    """Return TreeWidth, whose default 23.11 changed from 50 to 16: silent hosts among 50 delay a reply too long.
+    """Return TreeWidth: `16` before 23.11 with more than 16 hosts, else "", which leaves Slurm's default.
 
-    Omitted for up to 16 hosts, which are contacted at once anyway.
+    That is 16 since 23.11; before it was 50, with which silent hosts delay a reply too long.
     """
     width = 16
     return str(width) if slurm_release < "23.11" and hosts > width else ""

@@ -11,9 +11,10 @@ LOG = "/var/log/slurm/slurmdbd.log"
 
 
 def slurmdbd_conf(cluster: Cluster, header: str) -> str:
-    """Return slurmdbd.conf.
+    """Return slurmdbd.conf, without a password, because MariaDB authenticates by the socket's account.
 
-    Accounting must be on. It has no password, because the database uses socket authentication.
+    Raises:
+        AssertionError: the cluster has no accounting.
     """
     host = cluster.accountant
     if host is None:

@@ -12,7 +12,10 @@ Texts = dict[str, str]
 
 
 def tree(cluster: Cluster, context: RoleContext) -> dict[str, Texts]:
-    """Return `{host: {path: text}}`; a secret is shown as its name, such as `<secret munge.key>`."""
+    """Return `{host: {path: text}}` of the files that roles write; a secret is shown as its name: `<secret munge.key>`.
+
+    A file that the host computes is shown as the inputs of its program.
+    """
     texts_by_host: dict[str, Texts] = {}
     last: dict[tuple[str, str], tuple[tuple[Resource, ...], Texts]] = {}
     for host in cluster.hosts():

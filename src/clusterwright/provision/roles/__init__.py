@@ -90,7 +90,11 @@ def desired_resources(cluster: Cluster, host: Host, context: RoleContext) -> tup
 
 
 def declared_resources(cluster: Cluster, host: Host, context: RoleContext) -> dict[str, tuple[Resource, str]]:
-    """Return all resources of a host by id, each with the first managed role that declares it."""
+    """Return all resources of a host by id, each with the name of the first managed role that declares it.
+
+    Raises:
+        WrightError: `plugin-clash`: a plug-in's role declares a resource of another role differently.
+    """
     declared: dict[str, tuple[Resource, str]] = {}
     cluster = cluster.on(host)
     for name, role in managed_roles(cluster).items():

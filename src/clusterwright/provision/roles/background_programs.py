@@ -21,7 +21,7 @@ ExecStartPre=+/bin/sh -c 'test %i -lt {FIRST_USER} || id -nu %i | grep -qFxf {CR
 
 @alike
 def background_programs(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return who may use crontab, at and a user manager: those who need no job to log in.
+    """Return the files that permit crontab, at and a user manager only to accounts that need no job to log in.
 
     Only for compute hosts with `security.login: jobs-only`, else nothing.
     """

@@ -31,10 +31,10 @@ WantedBy=multi-user.target
 
 @alike
 def container_toolkit(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the four packages in one version and a unit that rewrites the CDI specification at each boot.
+    """Return NVIDIA's container toolkit, and a unit that rewrites the CDI specification at each boot.
 
-    Nothing unless `container_toolkit` is set and the host has NVIDIA GPUs; newer versions, which rewrite it, have no
-    unit.
+    Nothing unless `container_toolkit` is set and the host has NVIDIA GPUs. From version 1.18 on there is no unit: the
+    package rewrites the specification.
     """
     section = of_nvidia(cluster, host)
     if section is None or section.container_toolkit is None:

@@ -89,7 +89,10 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
 
 
 def exporter_unit(role: str, python: str, *, library: str = LIBRARY, in_lab: bool = False) -> str:
-    """Return the text of the unit; `python` is tried after the names of known releases."""
+    """Return the text of the exporter's systemd unit, with the memory and CPU limits of the host's role.
+
+    `python` is tried after the names of known releases; `library` is the folder with our modules.
+    """
     return _TEXT.format(
         library=library, start=_START.format(python=python),
         memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role], sandbox=_sandbox(in_lab=in_lab),

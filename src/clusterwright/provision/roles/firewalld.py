@@ -44,10 +44,7 @@ WantedBy=multi-user.target
 
 
 def firewalld(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return our zones and the default zone where firewalld is the firewall program, else nothing.
-
-    The site's zones, policies and services stay unchanged.
-    """
+    """Return firewalld with our zones and default zone, where it is the firewall program, else nothing."""
     if firewall_program(cluster) != "firewalld":
         return ()
     files = tuple(File(path=path, content=text) for path, text in rules(cluster, host).items())

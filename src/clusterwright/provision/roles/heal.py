@@ -113,7 +113,7 @@ def _loop(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
 
 
 def heal_unit(program: str) -> str:
-    """Return the text of the unit that runs `program`, the path of `wright`."""
+    """Return the text of heal's systemd unit; `program` is the path of `wright`."""
     return _TEXT.format(
         program=program,
         absent=_ABSENT.format(program=program),

@@ -42,10 +42,10 @@ WantedBy=multi-user.target
 
 @alike
 def isolation(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the rules, in an nft table separate from the firewall's, and the service that loads them.
+    """Return nft rules that keep users from connections to others' jobs, and the service that loads the rules.
 
-    Only for compute hosts with job isolation, else nothing. A reload of the firewall does not change them; a reload of
-    this service restores the entries of running jobs.
+    Only for compute hosts with job isolation, else nothing. The table is separate from the firewall's, whose reload
+    does not change it; a reload of this service restores the entries of running jobs.
     """
     if not is_isolated(cluster) or host.group.role != "compute":
         return ()

@@ -74,7 +74,7 @@ def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
 
 
 def notify_unit(library: str = LIBRARY) -> str:
-    """Return the text of the unit."""
+    """Return the text of the notification service's systemd unit; `library` is the folder with our modules."""
     return _TEXT.format(
         owner=OWNER,
         group=GROUP,

@@ -43,7 +43,7 @@ APT = "/etc/apt/apt.conf.d/52clusterwright-hold"
 
 @alike
 def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the package holds (dpkg or versionlock), which stop upgrades by anything but `wright upgrade`."""
+    """Return the holds of drivers, fabric, Slurm and, with GPUs, the kernel: only `wright upgrade` upgrades these."""
     kernel = KERNEL if host.group.gpus else ()
     libraries = LIBRARIES if cluster.software.nvidia else ()
     amd = AMD if cluster.software.rocm else ()

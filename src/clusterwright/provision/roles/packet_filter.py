@@ -41,9 +41,10 @@ WantedBy=multi-user.target
 
 
 def packet_filter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return a unit of its own, so that the site's nftables.conf and other tables stay unchanged.
+    """Return the firewall's nftables rules and the unit that loads them; nothing with another firewall program.
 
-    If firewalld runs, it is stopped after our rules are loaded: otherwise traffic must pass both rule sets.
+    Our own table leaves the site's nftables.conf and tables unchanged. If firewalld runs, it is stopped after our
+    rules are loaded: otherwise traffic must pass both rule sets.
     """
     if firewall_program(cluster) != "nftables":
         return ()

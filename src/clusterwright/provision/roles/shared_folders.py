@@ -35,7 +35,10 @@ WantedBy=timers.target
 
 
 def shared_folders(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the folder of runs and the timer that retries failed mounts."""
+    """Return the folder of runs, for the host that owns it, and the timer that retries failed network mounts.
+
+    No timer for a host without network mounts.
+    """
     return (*_retry_mounts(_mounts(cluster, host), context.header()), *_runs(cluster, host))
 
 

@@ -8,7 +8,10 @@ from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_
 
 
 def alertmanager_access(cluster: Cluster, header: str) -> str:
-    """Return rules by which system accounts and operators connect: root, Prometheus, `ssh.user` and admins."""
+    """Return nft rules that reject connections to Alertmanager's port on the host, except those of operators.
+
+    These are system accounts (root, Prometheus), `ssh.user` and the cluster file's admins.
+    """
     operators = "".join(f"    meta skuid {user} accept\n" for user in _operators(cluster))
     return f"""{header}
 # The table is replaced as a whole: adding an empty one first makes the deletion safe.

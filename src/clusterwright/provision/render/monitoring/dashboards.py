@@ -85,7 +85,7 @@ def _variable(variable: Variable) -> Json:
 
 
 def _alerts() -> Json:
-    """Return the annotation that marks the start of alerts."""
+    """Return the annotation that marks critical alerts while they fire; users switch it on."""
     return {
         "name": _in_both_languages("Alerts"),
         "datasource": _SOURCE,
@@ -111,7 +111,7 @@ def _links() -> Json:
 
 
 def _panels(panels: tuple[Panel, ...]) -> Iterator[Json]:
-    """Place panels from left to right, with a new row when one does not fit."""
+    """Yield Grafana's panels with positions, from left to right, in a new row when one does not fit."""
     x = y = tallest = 0
     for number, panel in enumerate(panels, start=1):
         width, height = (COLUMNS, 1) if panel.kind == "row" else (panel.width, panel.height)
@@ -187,7 +187,7 @@ def _steps(panel: Panel) -> list[Json]:
 
 
 def _columns(panel: Panel) -> list[Json]:
-    """Return the transformation that keeps labels and values of a table, without time stamps."""
+    """Return, in a list, the transformation that hides the time stamps of a table; empty for other panels."""
     if panel.kind != "table":
         return []
     hidden = {"Time": True, "__name__": True, "cluster": True, "job": False, "instance": True}

@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
-    """Return prometheus.yml."""
+    """Return prometheus.yml as JSON; it scrapes node_exporter by TLS if `host_metrics_over_tls`, else without."""
     document = {
         "global": {
             "scrape_interval": SCRAPE,

@@ -68,7 +68,10 @@ def template_alerts() -> tuple[Alert, ...]:
 
 
 def template_figures() -> list[Json]:
-    """Return the items of metrics; onhost/notify/zabbix/figures sends their values."""
+    """Return key, PromQL expression and labels of each metric of the template.
+
+    onhost/notify/zabbix/figures sends their values.
+    """
     return [
         {
             "key": figure.key,
