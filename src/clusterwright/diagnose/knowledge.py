@@ -31,7 +31,7 @@ class Knowledge:
 
     @cached_property
     def signatures(self) -> dict[str, list[tuple[str, int]]]:
-        """Modes and signature numbers by the text of the signature."""
+        """Return mode ids and signature numbers by the text of the signature, without those of kind `output`."""
         takers: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for name, table in self._tables.items():
             for number, signature in enumerate(table["signature"]):
@@ -41,7 +41,7 @@ class Knowledge:
 
     @cached_property
     def of_outputs(self) -> list[tuple[Mode, int, Signature]]:
-        """Modes, numbers and signatures that match findings in the output of commands."""
+        """Return the modes, numbers and signatures of kind `output`, for findings in the output of commands."""
         return [
             (self[name], number, self[name].signatures[number])
             for name, table in self._tables.items()
@@ -82,7 +82,7 @@ class Knowledge:
 
     @cached_property
     def texts(self) -> list[str]:
-        """All texts to search logs for."""
+        """Return all texts to search logs for: those of signatures and witnesses, sorted."""
         return sorted({*self.signatures, *self.witness_texts})
 
 

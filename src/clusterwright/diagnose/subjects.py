@@ -63,7 +63,9 @@ def judge_sources(
     memory_bytes: int | None = None,
     warn: Warn = _ignore,
 ) -> list[Diagnosis]:
-    """Diagnose lines of any source.
+    """Return the diagnoses of log sources, the most probable first.
+
+    `warn` receives a sentence for each source that could not be read, in whole or in part.
 
     Raises:
         WrightError: with `require_text`, every source is unreadable.

@@ -19,7 +19,11 @@ _PYTHON = r"python(3(\.\d+)?)?"
 
 
 def fields(arguments: Sequence[str], shell: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return `command` or `program`, `name`, and launcher, framework and variables where they can be detected."""
+    """Return the fields of a job for a command line: `name`, `command` or `program`, and what can be detected.
+
+    These are launcher, framework, an interpreter by its path, and the variables of `shell` (those of the submitting
+    shell) that communication libraries read.
+    """
     shell_variables = {
         name: text for name, text in (shell or {}).items() if name.startswith(FORWARDED_PREFIXES)
     }

@@ -26,7 +26,7 @@ def image_settings(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | No
 
 
 def variables(job: Job, cluster: Cluster) -> dict[str, str]:
-    """Return environment variables for Slurm's OCI containers."""
+    """Return the environment variables of a job in Slurm's OCI containers: its mounts; empty for other jobs."""
     settings = image_settings(job, cluster)
     return {VARIABLE: settings[2]} if settings and settings[0] == "oci" and settings[2] else {}
 

@@ -30,7 +30,10 @@ class Variable:
 
 
 def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tuple[Variable, ...]:
-    """List every variable that a job sets, by name, each with the source that takes precedence."""
+    """Return every variable that a job sets, each with the source that takes precedence, sorted by name.
+
+    Also those of `shell`, the submitting shell, that are settings of libraries or secrets and are not passed on.
+    """
     framework = adapter(job)
     context = ProcessContext(
         tuple(f"HOST{number + 1}" for number in range(job.nodes)), 0, job.gpus_per_node, "HOST1", 20000, 0

@@ -16,8 +16,8 @@ def compared(
 ) -> Iterator[str]:
     """Yield lines about the first collective of each process group in which its ranks differ.
 
-    The work is linear in the number of collectives; `check` may end it by an exception of its own. `is_complete`: a
-    rank without a dump has left none.
+    Also about ranks without a dump if `is_complete`: then no dump was left out, so these ranks have left none. The
+    work is linear in the number of collectives; `check` may end it by an exception of its own.
     """
     calls: dict[str, dict[int, dict[int, Collective]]] = {}  # by group, sequence number, rank
     members: dict[str, frozenset[int]] = {}

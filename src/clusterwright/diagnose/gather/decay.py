@@ -8,6 +8,6 @@ from clusterwright.diagnose.reading import LogSource, of_text
 
 
 def decay_sources(findings: Iterable[tuple[str, str]]) -> Iterator[LogSource]:
-    """Yield findings about the decay of a run as sources, each of its host, or of none."""
+    """Yield a log source for each (host, text), a value of the run that became slowly worse; a host may be empty."""
     for host, text in findings:
         yield of_text("steps and samples of the run", f"decay: {text}", kind="metric", host=host)

@@ -162,7 +162,10 @@ def slurmctld_log() -> str:
 def _files(
     remote: Remote, control: str, of_job: tuple[str, str, str], named: Sequence[str], end: float
 ) -> dict[str, Any]:
-    """Return what the program on the control host prints about the runs folder, the job and its user, until `end`."""
+    """Return what the program on the control host prints about the runs folder, the job and its user, until `end`.
+
+    Parts that are missing or malformed are empty.
+    """
     seconds = max(0.0, end - time.monotonic())
     arguments = (*of_job, f"{seconds:.1f}", *named)
     result = Host(remote, control).run_program(RUN_TEXTS, *arguments, timeout_s=seconds + START_S)
@@ -205,7 +208,7 @@ def _of_files(files: Mapping[str, Any]) -> Iterator[LogSource]:
 
 
 def event_line(event: Mapping[str, Any]) -> str:
-    """Return an event of a run as one line: its name, then its fields."""
+    """Return an event of a run as one line: its name, then its fields except `time` and `stacks`."""
     fields = {
         key: value
         for key, value in event.items()
@@ -217,10 +220,10 @@ def event_line(event: Mapping[str, Any]) -> str:
 def on_hosts(
     remote: Remote, hosts: Sequence[str], begin: int, end: int | None, now: str = ""
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
-    """Read the kernel, daemon and health-check logs of hosts between two times; return them and the unreachable hosts.
+    """Read the kernel, daemon and health-check logs of hosts (at most MOST_HOSTS) between two times.
 
-    Without an end, the logs are read to their last line. `now` is shell code for further parts, about the state of a
-    host at this moment.
+    Return them by host and part, and the unreachable hosts. Without an end, the logs are read to their last line.
+    `now` is shell code for further parts, about the state of a host at this moment.
     """
     when = ("-o", "short-iso", "--since", f"@{begin}", *(() if end is None else ("--until", f"@{end}")))
     commands = {

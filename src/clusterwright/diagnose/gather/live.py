@@ -29,7 +29,10 @@ class RankState(NamedTuple):
 
 
 def live(remote: Remote, hosts: Sequence[str], job: str) -> tuple[LogSource, ...]:
-    """Return one source with a line for each finding; none if the ranks make progress or cannot be sampled."""
+    """Sample the ranks of a running job; return a source with a line for each that is stuck while others wait for it.
+
+    Empty if there is none, or if the ranks cannot be sampled.
+    """
     answers = fan_out(
         hosts[:MOST_HOSTS], lambda host: Host(remote, host).run_program(RANK_STACKS, job, timeout_s=LIMIT_S)
     )

@@ -58,7 +58,7 @@ class Lately:
 
 
 def record(remote: Remote, control: str, node: str) -> NodeStatus:
-    """Query the node's record, the age of its reason and its last resume.
+    """Query slurmctld for the node's record, the age of its reason and its last resume; the record may be empty.
 
     Raises:
         WrightError: the control host or slurmctld does not answer.
@@ -88,9 +88,9 @@ def _reason_age_s(reason: str, now: str) -> int:
 
 
 def lately(remote: Remote, node: str, now: int, status: NodeStatus) -> Lately:
-    """Read the host's logs since BEFORE_S before its reason was set, at most one day, to their ends.
+    """Return the host's logs since BEFORE_S before its reason was set (a day at most), split at its last resume.
 
-    `now`: epoch seconds when `status` was queried.
+    `now`: epoch seconds when `status` was queried; the logs are read to their ends.
     """
     begin = now - min(DAY_S, status.reason_age_s + BEFORE_S)
     back = begin if status.back_s is None else max(begin, now - status.back_s)

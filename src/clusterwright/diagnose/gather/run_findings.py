@@ -16,7 +16,7 @@ _FAULTS = ("rank_exit", "rank_hung", "host_lost", "failover", "nan", "corrupt")
 
 
 def add_run_findings(gathered: Gathered, judged: list[Diagnosis]) -> list[Diagnosis]:
-    """Put the diagnoses of the run's own records first; drop `unknown` if nothing failed.
+    """Return the diagnoses, those of the run's own records first; without `unknown` if nothing failed.
 
     A run whose user canceled it has that cause. What its logs show without an earlier fault is a consequence.
     """

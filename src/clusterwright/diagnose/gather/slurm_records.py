@@ -28,7 +28,7 @@ def user_of(parts: Mapping[str, str]) -> str:
 
 
 def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
-    """Paths of the job's output: from its record, else from its submit line."""
+    """Return the paths of the job's output, by its record or else its submit line; `job` replaces `%j` and `%A`."""
     record = _record(parts)
     paths = [record["StdOut"], record["StdErr"]]
     _uid, _, named = parts.get("line", "").partition("\n")[0].partition("|")
@@ -44,7 +44,7 @@ def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
 
 
 def state_of(parts: Mapping[str, str]) -> str:
-    """Return the job's state, from accounting, else from slurmctld."""
+    """Return the job's state, from accounting, else from slurmctld; empty if neither has it."""
     rows = [row for row in _rows(parts) if "." not in row.get("JobID", ".")]
     last = rows[-1].get("State", "") if rows else _record(parts)["JobState"]
     return last.partition(" ")[0]
@@ -122,16 +122,16 @@ class Window:
     hosts: tuple[str, ...]
 
     def contains(self, seconds: float) -> bool:
-        """Return whether a time is in the window, read as UTC or as local time."""
+        """Return whether a time in epoch seconds is in the time of the job, read as UTC or as local time."""
         return any(self.begin - 1 <= epoch_s <= self.end for epoch_s in (seconds, seconds - self.zone_s))
 
     def contains_line(self, line: str) -> bool:
-        """Return whether a log line is in the window; a line without a time is."""
+        """Return whether a log line is from the time of the job; True for a line without a timestamp."""
         logged_at = moment(line, 0)
         return logged_at is None or self.contains(logged_at.seconds)
 
     def contains_reason(self, reason: str) -> bool:
-        """Return whether a node's reason, which ends in `[user@time]`, was set in the window."""
+        """Return whether a node's reason, which ends in `[user@time]`, was set in the time of the job."""
         when = stamp(reason.rpartition("@")[2].rstrip("]"))
         return when is not None and self.contains(when)
 

@@ -14,13 +14,17 @@ CALIBRATION: tuple[tuple[float, float], ...] = (
 
 
 def confidence(weight: float, best: float, against: float, role: str) -> float:
-    """Return the share, 0 to 1, of measured answers with this weight that were right."""
+    """Return the share, 0 to 1, of measured answers with about this weight that were right.
+
+    `best` is the greatest weight, `against` the sum of those of other classes. At most OF_CASCADES if the role is not
+    `root`.
+    """
     sure = expected(raw(weight, best, against))
     return round(sure if role == "root" else min(sure, OF_CASCADES), 3)
 
 
 def raw(weight: float, best: float, against: float) -> float:
-    """Return the weight, reduced by the weight of modes of other classes, and for all but the best case."""
+    """Return the weight, reduced by `against`, the weights of other classes; below `best` it is at most 0.6 of that."""
     share = weight / (weight + against) if weight else 0.0
     sure = weight * (0.6 + 0.4 * share)
     return sure if weight >= best else min(sure, best * 0.6)

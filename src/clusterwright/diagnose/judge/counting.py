@@ -31,9 +31,10 @@ class Count(NamedTuple):
 
 
 def counted(cases: Sequence[Case], modes: Mapping[str, Mode]) -> list[Case]:
-    """Apply the rules to the cases.
+    """Return the cases after the counting rules of their modes; modes without a rule are unchanged.
 
-    If the verdict of one is ALTERNATIVE, the case becomes doubted, and the other mode is added.
+    The verdict ITSELF adds evidence to a case. ALTERNATIVE makes it doubted, and adds a case of its mode's first
+    `maybe`.
     """
     result: list[Case] = []
     for case in cases:
@@ -86,7 +87,7 @@ def of_gpus(sightings: Sequence[Sighting]) -> Count | None:
 
 
 def of_hosts(sightings: Sequence[Sighting]) -> Count | None:
-    """Return ALTERNATIVE if many hosts stop responding: they have a common cause."""
+    """Return ALTERNATIVE (a common cause) if MANY_HOSTS hosts or more stop responding, else None."""
     hosts = {sighting.names["host"]: sighting for sighting in reversed(sightings) if "host" in sighting.names}
     return Count(ALTERNATIVE, tuple(hosts.values())) if len(hosts) >= MANY_HOSTS else None
 

@@ -63,7 +63,10 @@ _UNNAMED = {  # texts for fields without a value
 
 
 def filled(text: str, names: Mapping[str, str]) -> str:
-    """Replace the `{name}` fields of a mode's cause or fix by their values."""
+    """Return a mode's cause or fix with its `{name}` fields replaced, and a capital letter first.
+
+    A field without a value becomes a general word, such as `a host`.
+    """
 
     def name(match: re.Match[str]) -> str:
         key = match[1]
@@ -112,7 +115,10 @@ def _failures(observations: Observations) -> list[Diagnosis]:
 
 
 def _with_maybe(candidates: list[tuple[float, Case]], observations: Observations) -> list[tuple[float, Case]]:
-    """Add the alternative modes (`maybe`) of the most probable case, unless lines of their own were found."""
+    """Return the candidates with the alternative modes (`maybe`) of the most probable case, at half its weight.
+
+    Alternatives that are candidates already stay as they are.
+    """
     weight, top_case = candidates[0]
     mode_ids = {case.mode.id for _, case in candidates}
     modes = [observations.modes[name] for name in top_case.mode.maybe if name not in mode_ids]

@@ -38,12 +38,12 @@ class Sighting:
 
     @property
     def role(self) -> str:
-        """The role of the line: its signature's, else the mode's."""
+        """Return the role of the sighting's line: that of its signature, else of its mode."""
         return self.mode.signatures[self.signature].role or self.mode.role
 
     @property
     def has(self) -> str:
-        """The text of its signature, which the line contains."""
+        """Return the text of the signature that the sighting's line contains."""
         return self.mode.signatures[self.signature].has
 
 

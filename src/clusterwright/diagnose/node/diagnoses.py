@@ -51,7 +51,7 @@ def node_diagnoses(
 
 
 def past(of_logs: list[Diagnosis]) -> list[Diagnosis]:
-    """Mark the causes of failures from before the node's last resume: they count as fixed."""
+    """Return the root causes among diagnoses from before the node's last resume, marked so: they count as fixed."""
     roots = (diagnosis for diagnosis in of_logs if diagnosis.role == "root" and diagnosis.kind != "unknown")
     return [
         replace(diagnosis, cause=_("Before the last resume: {cause}", cause=diagnosis.cause))

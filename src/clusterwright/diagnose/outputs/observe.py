@@ -17,10 +17,10 @@ class OutputText(Protocol):
     """A text that may contain outputs, such as a sample of a log."""
 
     def contains(self, keyword: bytes) -> bool:
-        """Return whether a text in lower case is in it, in any case of letters."""
+        """Return whether the text contains `keyword`, which is in lower case, ignoring case."""
 
     def rows(self) -> Iterator[Row]:
-        """Yield its lines."""
+        """Yield the lines of the text."""
 
 
 class _CheckedRows(Sequence[Row]):

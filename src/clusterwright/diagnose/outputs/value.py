@@ -54,5 +54,5 @@ def parse_slurm_size(text: str) -> int | None:
 
 
 def percent(value: float) -> str:
-    """Return a number of percent with at most one decimal."""
+    """Return a number of percent as text with at most one decimal, without `%`."""
     return f"{value:.1f}".removesuffix(".0")

@@ -81,7 +81,10 @@ def _by_type(tres: dict[str, float]) -> dict[str, int]:
 
 
 def lacks(request: Need, capacity: Capacity, node: Record) -> str:
-    """Return the first request that the capacity does not satisfy (`gpus`, `features:NAME`); empty if all fit."""
+    """Return what of the request the capacity does not satisfy first; empty if all of it fits.
+
+    One of `features:NAME`, `type` (of GPUs), `gpus`, `cpus`, `memory`, and `whole` (an exclusive node with jobs).
+    """
     features = re.split(r"[,\s]+", node["ActiveFeatures"] or node["AvailableFeatures"])
     if missing := [feature for feature in request.features if feature not in features]:
         return f"features:{missing[0]}"
@@ -99,7 +102,10 @@ def lacks(request: Need, capacity: Capacity, node: Record) -> str:
 
 
 def fitting(facts: Facts, request: Need, *, now: bool) -> list[str]:
-    """Return the nodes that satisfy the request: now, or when they are empty and up."""
+    """Return the nodes, of the job's `--nodelist` if it has one, that satisfy the request.
+
+    With `now` by what is free now, else by what they have when they are empty and up.
+    """
     among = {
         name: node
         for name, node in facts.nodes.items()

@@ -189,7 +189,7 @@ def summary(job: Job) -> str:
 
 
 def named(records: Iterable[Record], by: str) -> dict[str, Record]:
-    """Return index records by the value of a field."""
+    """Return the records by the value of a field; of equal values the last record."""
     return {record[by]: record for record in records}
 
 

@@ -41,7 +41,7 @@ def _padded(name: str) -> str:
 
 
 def diagnosis(waiting: Waiting, job: str) -> Diagnosis:
-    """Return the explanation as a diagnosis, with confidence 0.95: Slurm's own records are the evidence."""
+    """Return the explanation as a diagnosis with confidence 0.95, as Slurm's records are the evidence; 0 if unknown."""
     change, holders = waiting.change, "; ".join(waiting.held_by)
     parts = (waiting.cause, f"[{_('starts')}: {waiting.starts}]", holders and f"[{holders}]")
     return Diagnosis(

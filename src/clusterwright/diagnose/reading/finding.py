@@ -42,7 +42,11 @@ def is_named_like_file(name: str) -> bool:
 
 
 def find_sources(arguments: Sequence[str]) -> list[LogSource]:
-    """Return the sources of all arguments: `-` for standard input, files, and folders with files named like logs."""
+    """Return the sources of all arguments: `-` for standard input, files, and folders with files named like logs.
+
+    Raises:
+        WrightError: `file-unreadable`: a path does not exist, or there is no file, or only empty ones.
+    """
     files: list[Path] = []
     streams = []
     for argument in arguments:

@@ -38,7 +38,7 @@ class LogBlock(NamedTuple):
 
 
 def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[LogBlock]:
-    """Split a stream into blocks of whole lines of about `size` bytes."""
+    """Yield a stream as blocks of whole lines of about `size` bytes; longer lines are split, with an overlap."""
     carried, line = b"", 1
     while True:
         piece = stream.read(size)
@@ -74,10 +74,10 @@ QUOTE_LENGTH = 300
 def last_lines(
     tail: bytes, lines: int, check: Callable[[], None] = lambda: None
 ) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the last error line of a source, with its number; `lines` is the number after the last line.
+    """Return, in a list, number and text of a source's last error line; `lines` is the number after the last line.
 
-    That is the end of the last traceback, which names the exception, else the last line that reports an error. `check`
-    is called for each line.
+    That is the end of the last traceback, which names the exception, else the last line that reports an error. Empty
+    without either. `check` is called for each line.
     """
     rows = [clean(raw) for raw in tail.split(b"\n")]
     end = error = None  # the next line that continues no traceback, and the last one with an error

@@ -31,7 +31,7 @@ class LogSample:
         self._end: tuple[int, bytes] | None = None
 
     def add(self, data: bytes, line: int) -> None:
-        """Take what the sample needs of a block of whole lines, which begins at a line."""
+        """Add to the sample what it needs of a block of whole lines; `line` is the number of its first line."""
         head = _lines(
             data[: max(0, HEAD_BYTES - self._head_bytes)],
             is_complete=len(data) <= HEAD_BYTES - self._head_bytes,
@@ -57,7 +57,7 @@ class LogSample:
             self._stride *= 2
 
     def contains(self, keyword: bytes) -> bool:
-        """Return whether a text in lower case is in the complete sample, in any case of letters."""
+        """Return whether the sample contains `keyword`, which is in lower case, ignoring case."""
         return any(keyword in part for part in self._lowered)
 
     @cached_property

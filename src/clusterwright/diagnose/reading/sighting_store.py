@@ -75,7 +75,7 @@ class SightingStore:
         return "" in likes or any(expression(like).search(line) for like in likes)
 
     def add(self, mode: Mode, signature: int, names: dict[str, str], line: Line, number: int) -> None:
-        """Store a sighting: a line that matched a signature of a mode."""
+        """Store a line that matched a signature; of a rank's many matches, those beyond a limit are only counted."""
         key = (mode.id, signature, line.parts.rank)
         self._counts[key] += 1
         if len(self._sightings[key]) >= (
@@ -99,7 +99,7 @@ class SightingStore:
         self._texts.add(sighting.has)
 
     def add_finding(self, match: Match, finding: Finding) -> None:
-        """Store a sighting: a finding in the output of a command that matched a signature of a mode."""
+        """Store a finding that matched a signature; of many matches, those beyond MAX_SIGHTINGS are only counted."""
         row, key = finding.row, (match.mode.id, match.signature, finding.row.rank)
         self._counts[key] += 1
         if len(self._sightings[key]) < MAX_SIGHTINGS:
@@ -111,7 +111,7 @@ class SightingStore:
             self._sightings[key].append(sighting)
 
     def add_normal(self, normal: Normal) -> None:
-        """Store a value within its normal range."""
+        """Store a value within its normal range; dropped if there are MAX_NORMAL of the source."""
         if len(self._normal) < MAX_NORMAL:
             text = normal.row.text.strip()[:QUOTE_LENGTH]
             self._normal.append(NormalValue(self._position(normal.row.number), text, normal.sentence))

@@ -107,7 +107,7 @@ def _unzstd(path: str) -> BinaryIO:
 
 @contextmanager
 def reading(source: LogSource) -> Iterator[BinaryIO]:
-    """Open a source for a block; standard input stays open afterwards."""
+    """Open a source for a `with` block and close it afterwards, unless it is standard input."""
     stream = source.open()
     try:
         yield stream

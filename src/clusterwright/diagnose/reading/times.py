@@ -29,7 +29,7 @@ class Moment(NamedTuple):
 
 
 def moment(line: str, year: int) -> Moment | None:
-    """Return the timestamp of a line; None without a valid one."""
+    """Return the timestamp of a line, None without a valid one; `year` is that of timestamps without a year."""
     head = line[:HEAD]
     if match := _BOOT.search(head):
         return Moment(float(match["t"]), "boot")

@@ -47,7 +47,7 @@ def find_allocation(environment: Environment, read: ReadText) -> Allocation | No
 
 
 def mpi_task(environment: Environment) -> str | None:
-    """Return the rank of this process if mpirun or srun started several of it, as text such as `PMI_RANK=3`."""
+    """Return the rank of this process as text such as `PMI_RANK=3` if mpirun or srun started several, else None."""
     size = next((environment[name] for name in _MPI_SIZES if environment.get(name)), "1")
     tasks = environment.get("SLURM_STEP_NUM_TASKS", "1") if "SLURM_PROCID" in environment else "1"
     if {size, tasks} <= {"0", "1"}:

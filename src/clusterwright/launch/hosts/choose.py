@@ -46,7 +46,7 @@ def hosts_of(hostfile: Path, environment: Mapping[str, str] = os.environ) -> tup
 
 
 def allocation_of(environment: Mapping[str, str]) -> Allocation | None:
-    """Return the allocation of the environment, with the files that its variables name; None for an unreadable file."""
+    """Return the allocation of the environment, with the files that its variables name; None without a readable one."""
     try:
         return find_allocation(environment, lambda file: read_argument(file).decode())
     except (OSError, UnicodeDecodeError):

@@ -18,7 +18,7 @@ class HostAddresses:
     reached_at: IPv4Address | None = None
 
     def inside(self, network: IPv4Network) -> IPv4Address | None:
-        """Return the first address inside the network."""
+        """Return the host's first address inside the network; None if it has none."""
         return next((interface.ip for interface in self.interfaces if interface.ip in network), None)
 
 

@@ -155,7 +155,7 @@ def hold_lease(run: Path) -> Iterator[None]:
 
 
 def remote_to(host: SlotHost) -> Remote:
-    """Return the connection to a host: none if it is this machine."""
+    """Return the connection to a host: SSH, or for this machine's own names and addresses a local one."""
     return LocalMachine() if is_local_address(host.name) else Ssh(user=host.user)
 
 
@@ -272,7 +272,10 @@ def _first_job(run: Path) -> str:
 
 
 def hosts_script(job: Job, run: str, library: str, python: str) -> str:
-    """Return the script; `library` is the folder of ours in the shared folder, `python` the one of the ranks."""
+    """Return the script by which the run's keeper starts on a host, which is its argument.
+
+    `library` is the folder of ours in the shared folder, `python` the one of the ranks.
+    """
     forwarded = {name: text for name, text in sorted(os.environ.items()) if _FORWARDED.fullmatch(name)}
     variables = {**forwarded, **job.environment.variables, **job_variables(job)}
     path = os.pathsep.join(filter(None, [library, job.environment.variables.get("PYTHONPATH", "")]))

@@ -20,7 +20,11 @@ Version = tuple[int, int]
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Compare the toolkit and PyTorch with the driver, and the toolkit with PyTorch."""
+    """Yield a finding if nvcc or PyTorch is of a newer CUDA major version than the driver, else a normal value.
+
+    Also a finding if nvcc and PyTorch have different major versions. Nothing for a program that the output does not
+    name.
+    """
     driver, compiler, torch = (_find_version(rows, pattern) for pattern in (_DRIVER, _COMPILER, _TORCH))
     if compiler and driver:
         yield _against_driver(*compiler, "nvcc", driver[1])

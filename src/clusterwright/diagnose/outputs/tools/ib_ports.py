@@ -41,18 +41,21 @@ class Port:
 
     @property
     def name(self) -> str:
-        """The port as the tools call it: `mlx5_0 port 1`."""
+        """Return the port as the tools call it: `mlx5_0 port 1`."""
         return f"{self.device} port {self.number}"
 
     @property
     def gbit_s(self) -> float:
-        """Its rate; 0 where the output has none."""
+        """Return the port's rate in Gbit/s; 0 if the output has none."""
         match = _RATE.match(self.rate)
         return float(match["rate"]) if match else 0.0
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Judge each port by its state, its physical state, and the rate of its like."""
+    """Yield a finding for each port that is not active or slower than the best of its kind, else a normal value.
+
+    A port at the lowest speed is a finding, whatever the others have.
+    """
     ports = [port for port in _ports(rows) if port.state]
     best_gbit_s: dict[tuple[str, str], float] = {}
     for port in filter(_is_active, ports):

@@ -18,7 +18,7 @@ _EMPTY = re.compile(r"^\(none\)|\.?\(none\)")
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Judge the counts after each head of statistics."""
+    """Yield for each peer of ibping a finding if packets were lost, else a normal value with the mean time."""
     for index, row in enumerate(rows):
         if match := _TARGET.search(row.text):
             summary = rows[index + 1 : index + 4]

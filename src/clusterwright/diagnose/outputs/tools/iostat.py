@@ -21,7 +21,10 @@ _STACKED = re.compile(r"dm-|md")  # of other devices, which iostat lists too
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Judge each device by the medians of its reports; the first of several reports is the mean since boot."""
+    """Yield a finding for each device that is full or slow by the medians of its reports, else a normal value.
+
+    The first of several reports is left out: it is the mean since boot.
+    """
     reports = list(tables(rows, ("device", "%util")))
     values: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     last_rows: dict[str, Row] = {}

@@ -18,7 +18,10 @@ _SENSOR = re.compile(
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Judge the events of each sensor over time, and the sensors' values now."""
+    """Yield a finding for each sensor with events of heat, and for each out of its limits now.
+
+    If sensors have temperatures and all are within their limits, one normal value names the highest.
+    """
     events = [(row, event) for row in rows if (event := parse_event(row.text))]
     last_rows = {event.sensor: row for row, event in events if event.is_asserted}
     by_sensor: dict[tuple[Heat, str], list[HeatPeriod]] = {}

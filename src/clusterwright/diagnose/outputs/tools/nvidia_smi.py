@@ -17,7 +17,10 @@ _UNREADABLE = "ERR!"
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Judge each GPU of the table by its two lines; without a fault, count them."""
+    """Yield a finding for each GPU with unreadable values or uncorrectable errors in the table of nvidia-smi.
+
+    Without a fault, one normal value with the number of GPUs.
+    """
     head = next((row for row in rows if _HEAD.search(row.text)), None)
     if head is None:
         return

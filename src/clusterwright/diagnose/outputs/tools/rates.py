@@ -101,7 +101,10 @@ class _Point:
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Judge each series of rates; one that falls by itself on some ranks only is theirs."""
+    """Yield a finding for each series of rates, such as samples per second, that falls; without one a normal value.
+
+    The finding names the rank or host if others do not fall. The normal value is that of the first steady series.
+    """
     series: dict[tuple[str, str, str], list[_Point]] = defaultdict(list)
     settings: dict[str, str] = {}
     part = 0

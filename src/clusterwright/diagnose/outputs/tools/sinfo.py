@@ -27,7 +27,10 @@ _SERVICE = N_("{nodes} ({state}): in service: normal.")
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Judge the states of all tables; a node that several partitions have is judged once."""
+    """Yield a finding for each partition or node that is out of service, else a normal value for the node.
+
+    Nodes that several partitions have are judged once.
+    """
     judged = set()
     for names in (("nodelist", "state"), ("hostnames", "state"), ("nodelist", "statecompact")):
         for table in tables(rows, names):

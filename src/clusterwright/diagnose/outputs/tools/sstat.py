@@ -20,7 +20,11 @@ _LIMITS = re.compile(
 
 
 def read(rows: Sequence[Row], memory_bytes: int | None) -> Iterator[Finding | Normal]:
-    """Compare MaxRSS of each step with the limit: the column ReqMem, the text, or the caller's."""
+    """Yield a finding for each step whose MaxRSS is at least 90 % of the memory limit, else a normal value.
+
+    The limit is that of the column ReqMem, else `memory_bytes`, else that of the text; without one the value is
+    normal.
+    """
     limit = memory_bytes or _limit_in_text(rows)
     for table in tables(rows, ("maxrss",), optional=("maxvmsize", "jobid")):
         requested = _requested(table)

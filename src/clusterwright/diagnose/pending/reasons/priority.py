@@ -48,7 +48,10 @@ def priority(facts: Facts) -> Waiting:
 
 
 def ahead(facts: Facts) -> list[Job]:
-    """Return pending jobs of the same partition whose priority is not lower, the highest first."""
+    """Return the jobs of the same partition, pending for resources or priority, that have no lower priority.
+
+    The highest priority is first.
+    """
     waiting = [job for job in facts.queue if job.is_pending and job.priority >= facts.job.number("Priority")]
     same_partition = [
         job for job in waiting if set(job.partition.split(",")) & set(facts.job["Partition"].split(","))
