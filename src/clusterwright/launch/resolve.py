@@ -47,7 +47,9 @@ class ResolvedJob:
 def resolve_job(
     arguments: Sequence[str], overrides: Overrides, cluster: Path | Cluster | None
 ) -> ResolvedJob:
-    """Return the job, checked against the cluster (its file, or as learned from Slurm) if there is one.
+    """Return the job of a job file or of a command line, checked against the cluster if there is one.
+
+    The cluster is its file, or one learned from Slurm; `overrides` replace fields.
 
     Raises:
         WrightError: with everything that is wrong with the job.

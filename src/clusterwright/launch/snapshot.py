@@ -54,7 +54,7 @@ class CodeSnapshot:
     names: frozenset[str]
 
     def unpack(self, folder: Path, umask: int = 0o022) -> None:
-        """Extract the archive's files into a new folder."""
+        """Extract the archive's files into a new folder, without the permissions that `umask` removes."""
         folder.mkdir()
         with tarfile.open(fileobj=io.BytesIO(self.data), mode="r:gz") as tar:
             # 3.11.2, the Python of Debian 12, has no argument `filter`.

@@ -49,7 +49,7 @@ def parallel(job: Job) -> dict[str, str]:
 
 
 def gradients(job: Job) -> dict[str, str]:
-    """Return variables of the gradient settings that differ from torch's defaults."""
+    """Return the variables of the gradient settings that differ from torch's defaults, and of `outer`."""
     settings, variables = job.gradients, {}
     if settings.bucket:
         variables[f"{_PREFIX}BUCKET_MIB"] = f"{settings.bucket / MiB:g}"

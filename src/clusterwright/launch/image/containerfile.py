@@ -18,7 +18,7 @@ _RHEL_MPI = "/usr/lib64/openmpi"
 
 
 def image_files(choice: ImageChoice, cluster: str, requirements: str, pins: str) -> dict[str, str]:
-    """Return the files by name; `pins` are the versions of an earlier build (requirements.lock)."""
+    """Return the files of an image build by name, with a lock; `pins` are the versions of an earlier build."""
     files = {
         "Containerfile": "\n".join(_containerfile(choice, cluster, has_requirements=bool(requirements))),
         "constraints.txt": _constraints(choice, pins),

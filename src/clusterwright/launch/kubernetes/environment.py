@@ -22,7 +22,10 @@ _OF_HOSTS = (
 
 
 def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
-    """Return the variables of a pod; those of the job override those of the cluster."""
+    """Return the variables of a pod, without those that name devices of hosts (`left_out`).
+
+    Those of the job override those of the cluster.
+    """
     file_variables = {**object_storage(cluster), **cluster.jobs.variables, **job.environment.variables}
     environment = {
         "TORCH_CPP_LOG_LEVEL": "ERROR",

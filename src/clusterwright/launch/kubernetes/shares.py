@@ -25,7 +25,7 @@ def device(model: str) -> str:
 
 
 def groups(job: Job, cluster: Cluster) -> list[str]:
-    """Node groups of the job's partition whose hosts have enough GPUs."""
+    """Return the node groups of the job's partition whose hosts have enough GPUs, or all of them if none has."""
     names = cluster.partitions[partition(job, cluster)].nodes
     enough = [
         name for name in names if (gpus := cluster.nodes[name].gpus) and gpus.count >= job.gpus_per_node
@@ -50,7 +50,10 @@ def resources(job: Job, cluster: Cluster, rdma: str) -> dict[str, str]:
 
 
 def capacity(group: NodeGroup, cluster: Cluster, rdma: str, devices: tuple[str, ...]) -> dict[str, int]:
-    """Return the resources of all hosts of a group, memory in MiB; 0 for a device that they do not have."""
+    """Return the resources of all hosts of a group, less what Kubernetes reserves; memory is in MiB.
+
+    0 for a device that they do not have.
+    """
     hosts, gpus = len(group.names()), group.gpus
     device_counts = dict.fromkeys(devices, 0)
     if gpus:

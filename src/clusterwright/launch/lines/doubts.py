@@ -25,7 +25,7 @@ _SBATCH = re.compile(r"^#SBATCH\s", re.MULTILINE)
 def doubts(job: Job, script: Script | None) -> list[Note]:
     """Return warnings about the job's script; the script itself is never changed.
 
-    None without a script; at most MAX_NOTES of each kind, and only the error if its syntax is invalid.
+    Empty without a script; at most MAX_NOTES of each kind, and only the error if its syntax is invalid.
     """
     if script is None:
         return []

@@ -14,7 +14,7 @@ _LISTS = ("list", "")
 
 
 def requested_mpi(program: Sequence[str]) -> tuple[str, ...]:
-    """Return the plug-ins that the launch line requests literally."""
+    """Return the plug-ins that options `--mpi` of the launch line name literally, each once."""
     return tuple(
         dict.fromkeys(
             option.value or ""

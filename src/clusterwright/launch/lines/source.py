@@ -61,7 +61,10 @@ def script_name(job: Job) -> str | None:
 
 
 def python_script(arguments: Sequence[str]) -> str | None:
-    """Return the Python script that a command line starts, behind any launchers; a module as the path of its file."""
+    """Return the Python script that a command line starts, behind any launchers; None if it starts none.
+
+    A module is returned as the path of its file.
+    """
     while launch := parse(arguments):
         arguments = arguments[launch.program :]
         if any(option.name in ("-m", "--module") for option in launch.options):
