@@ -188,7 +188,7 @@ class LaunchCommand(NamedTuple):
 
 
 def parse(arguments: Sequence[str]) -> Optional[LaunchCommand]:
-    """Take a command line apart; None if it does not begin with a launcher."""
+    """Return a command line taken apart into launcher, its options and program; None if it begins with no launcher."""
     head = _launcher(arguments)
     if head is None:
         return None

@@ -14,7 +14,10 @@ MODULE = "clusterwright.onhost.adapters.local_rank"
 
 
 def with_local_rank(arguments: List[str], local_rank: str) -> List[str]:
-    """Return the arguments for Python: the script or module with the option before its own arguments."""
+    """Return Python's arguments with `OPTION=LOCAL_RANK` right after the script or module.
+
+    The first of `arguments` is the option, the others are Python's.
+    """
     option, *command = arguments
     start = 2 if command[0] == "-m" else 1
     return [*command[:start], f"{option}={local_rank}", *command[start:]]

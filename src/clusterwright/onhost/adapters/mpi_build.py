@@ -33,7 +33,7 @@ class MpiBuild(NamedTuple):
 
 
 def parse_mpi_build(text: str) -> MpiBuild:
-    """Parse the output of COMMAND.
+    """Return the MPI of a host from the output of COMMAND; its name is empty if there is no MPI.
 
     Raises:
         ValueError: it is no such output.

@@ -37,7 +37,7 @@ def framework_names() -> List[str]:
 
 
 def summaries() -> Dict[str, str]:
-    """Return each launcher's description: the first line of its file, which is not imported."""
+    """Return each launcher's description by name: the first line of its file, which is not imported."""
     descriptions = {}
     for name, path in sorted(_files(launcher_folders).items()):
         with open(path, encoding="utf-8") as file:

@@ -36,7 +36,10 @@ _MAX_BYTES = 1_000_000  # of a script
 
 
 def variables(command: Sequence[str], folder: str, workdir: str) -> Dict[str, str]:
-    """Write the file into a run's folder and return the variable that names it; nothing for a program with mpirun."""
+    """Write the task prolog into a run's folder and return the variable of srun that names it.
+
+    Nothing is written and returned for a program that starts MPI ranks itself, such as one with mpirun.
+    """
     if any(name in text for text in _texts(command, workdir) for name in _MPI):
         return {}
     path = os.path.join(folder, NAME)

@@ -59,7 +59,7 @@ class BurnInLoad:
                 self.broken = (str(error).splitlines() or [repr(error)])[0][:300]
 
     def add(self, amount: float, index: int) -> None:
-        """Add an amount of work to the time slice of that index."""
+        """Add an amount of work to the load's time slice of that index."""
         self.amounts += [0.0] * (index + 1 - len(self.amounts))
         self.amounts[index] += amount
 

@@ -21,9 +21,9 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Write the order, a document with the part of each host, from stdin for the workers.
+    """Write the order on stdin, which has the part of each host, for the workers; then print their answers.
 
-    Prints their answers within the limit, and the job's state.
+    It waits for them up to the order's limit, or until the Slurm job has ended, whose state it prints too.
     """
     request = json.load(sys.stdin)
     folder, name, hosts = request["folder"], request["name"], set(request["order"]["parts"])
@@ -56,7 +56,7 @@ def arrived(folder: str) -> "set[str]":
 
 
 def read(path: str) -> Json:
-    """Read the JSON answer of one host."""
+    """Return the JSON answer of one host."""
     with open(path) as file:
         return dict(json.load(file))
 

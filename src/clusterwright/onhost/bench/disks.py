@@ -46,7 +46,10 @@ def job_folder(folder: str) -> str:
 
 
 def fio_jobs(folder: str, options: Json) -> Json:
-    """Run each fio job, with direct I/O where the file system supports it (`direct`); {} if fio is not installed."""
+    """Run each fio job, with direct I/O where the file system supports it; return their figures by job.
+
+    `direct` in them is whether it was direct; {} if fio is not installed.
+    """
     if not shutil.which("fio"):
         return {}
     size = ["--size=%dM" % options["size_mib"], "--runtime=%d" % options["seconds"]]

@@ -84,13 +84,13 @@ class Worker:
         threading.Thread(target=self.listen, daemon=True).start()
 
     def listen(self) -> None:
-        """Queue every line that the process prints, and an empty one at its end."""
+        """Queue every line that the GPU's process prints, and an empty one at its end."""
         for line in self.process.stdout or ():
             self.output.put(line)
         self.output.put(b"")
 
     def send(self, request: Json) -> None:
-        """Send one request to the process; `answer` reports a process that has ended."""
+        """Send one request to the GPU's process; if that has ended, the next `answer` reports it."""
         try:
             assert self.process.stdin
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -151,7 +151,7 @@ class Readings:
             self.poll()
 
     def stop(self) -> None:
-        """Stop polling; take one last reading, of the idle GPUs."""
+        """Stop polling nvidia-smi and take one last reading, of the idle GPUs."""
         self.over.set()
         self.thread.join()
         if not self.blind:

@@ -136,7 +136,10 @@ class Device:
         return {"there": size / upload_s, "back": size / home, "pinned": self.cuda, "wrong": wrong}
 
     def peers(self, request: Json) -> Json:
-        """Measure bytes/s of copies from this device to each other GPU of the host, and tell which are peer to peer."""
+        """Measure bytes/s of copies from this device to each other GPU of the host, in `rates`.
+
+        `direct` is whether the copies are peer to peer, `wrong` has the errors of the copied data.
+        """
         source = torch.arange(request["bytes"] // 4, dtype=torch.int32, device=self.device)
         report = {"rates": {}, "direct": {}, "wrong": []}  # type: Json
         for peer in range(self.count):

@@ -57,19 +57,22 @@ class Samples(Dataset[Any]):
 
 
 def files(folder: str, options: Json) -> Samples:
-    """Write the samples into one file each."""
+    """Write the samples into one file each, and return them as a data set."""
     return write_samples(folder, "file", options["samples"], 1, options["sample_bytes"])
 
 
 def shards(folder: str, options: Json) -> Samples:
-    """Write as many samples as `files`, in `shards` large files."""
+    """Write as many samples as `files` into `shards` large files, and return them as a data set."""
     return write_samples(
         folder, "shard", options["shards"], options["samples"] // options["shards"], options["sample_bytes"]
     )
 
 
 def write_samples(folder: str, name: str, count: int, samples_per_file: int, size: int) -> Samples:
-    """Write and sync the samples, so that the page cache can drop them; each sample starts with its index."""
+    """Write and sync the samples, so that the page cache can drop them; return them as a data set.
+
+    Each sample starts with its index.
+    """
     names = [os.path.join(folder, "%s%05d" % (name, number)) for number in range(count)]
     filling = os.urandom(size - 8)
     for number, path in enumerate(names):

@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def ports(options: Json) -> Json:
-    """Return the probe's output, whether perftest supports CUDA, and whether ibping may send."""
+    """Return the output of the probe of RDMA ports, whether perftest supports CUDA, and whether ibping may send."""
     argv = [sys.executable, "-I", "-S", "-c", options["probe"]]
     result = processes.run(argv)
     if not result.ok:
@@ -110,7 +110,10 @@ def ended(running: Running, limit_s: float) -> Json:
 
 
 def client(options: Json) -> Json:
-    """Run all tests as the client, those of a rail in sequence; closing the control connection ends the server."""
+    """Run all tests as the client, those of a rail in sequence, and return their results by rail.
+
+    Closing the control connection at the end ends the server.
+    """
     with connected(options):
         results = [{} for _ in options["rails"]]  # type: List[Json]
         threads = [

@@ -150,33 +150,33 @@ def make_all_to_all(count: int, ranks: int, device: Any) -> Tensors:
 
 
 def all_reduce(tensor: Any) -> None:
-    """Sum the tensor over all ranks."""
+    """Sum the tensor over all ranks, in place."""
     dist.all_reduce(tensor)
 
 
 def all_reduce_pieces(*pieces: Any) -> None:
-    """Sum all pieces over all ranks, concurrently."""
+    """Sum all pieces over all ranks concurrently, in place."""
     for work in [dist.all_reduce(piece, async_op=True) for piece in pieces]:
         work.wait()
 
 
 def broadcast(tensor: Any) -> None:
-    """Send rank 0's tensor to all ranks."""
+    """Overwrite the tensor on all ranks by that of rank 0."""
     dist.broadcast(tensor, 0)
 
 
 def all_gather(tensor: Any, part: Any) -> None:
-    """Gather the parts of all ranks on every rank."""
+    """Gather the parts of all ranks in `tensor`, on every rank."""
     dist.all_gather_into_tensor(tensor, part)
 
 
 def reduce_scatter(part: Any, tensor: Any) -> None:
-    """Sum over all ranks and give each rank its part."""
+    """Sum `tensor` over all ranks and store this rank's part of the sum in `part`."""
     dist.reduce_scatter_tensor(part, tensor)
 
 
 def all_to_all(receive_buffer: Any, send_buffer: Any) -> None:
-    """Exchange parts between all ranks."""
+    """Send each rank its part of `send_buffer`, and receive the parts for this rank in `receive_buffer`."""
     dist.all_to_all_single(receive_buffer, send_buffer)
 
 

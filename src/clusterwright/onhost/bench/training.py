@@ -26,7 +26,7 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Time the steps of one rank, then verify loss and gradients."""
+    """Time the training steps of one rank; print the times, and loss and gradients to compare ranks, as JSON."""
     options = json.loads(sys.argv[1])
     device = device_of(options["backend"])
     dist.init_process_group(options["backend"])

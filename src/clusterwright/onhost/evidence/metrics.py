@@ -68,7 +68,10 @@ QUESTIONS = (
 
 
 def main() -> int:
-    """Print lines by host as JSON; without a response of Prometheus none, and its error on stderr."""
+    """Print the signs of failure in a job's Prometheus metrics as JSON: lines by host; return 0.
+
+    If the query fails, {} is printed, and the error on stderr.
+    """
     request = json.loads(sys.argv[1])
     try:
         lines = collect_lines(request, time.monotonic() + float(request["limit_s"]))

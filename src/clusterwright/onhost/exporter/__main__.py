@@ -12,7 +12,7 @@ from clusterwright.onhost.exporter.settings import FILE, read
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve or print the metrics; return 0, or 2 if the settings cannot be read."""
+    """Serve the host's metrics or, with `--once`, print them; return 0, or 2 if the settings cannot be read."""
     parser = argparse.ArgumentParser(prog="exporter", description=__doc__)
     parser.add_argument("--settings", default=FILE)
     parser.add_argument("--once", action="store_true", help="print all metrics once and exit")

@@ -27,12 +27,12 @@ class ControlGroup(NamedTuple):
     version: int
 
     def folder(self, controller: str) -> str:
-        """Return the folder of the controller, "" if the job has none."""
+        """Return the folder of a job's cgroup for a controller such as `memory`; "" if the job has none."""
         return self.folders.get(controller, "")
 
 
 def jobs(root: str) -> List[ControlGroup]:
-    """Return the cgroups of the jobs on this host, by job number."""
+    """Return the cgroups of the Slurm jobs on this host, sorted by job number."""
     return sorted([*_second(root), *_v1_groups(root)], key=lambda group: int(group.job))
 
 
@@ -70,7 +70,7 @@ def _folders(top: str, pattern: str) -> Iterator[Tuple[str, str]]:
 
 
 def processes(group: ControlGroup) -> List[int]:
-    """Return the pids of the job and its steps."""
+    """Return the pids in a job's cgroups, including those of its steps, sorted."""
     pids = set()
     for top in dict.fromkeys(group.folders.values()):
         for folder, _, _ in os.walk(top):
@@ -80,9 +80,9 @@ def processes(group: ControlGroup) -> List[int]:
 
 
 def owner(group: ControlGroup, pids: List[int], proc: str) -> Optional[int]:
-    """Return the job's uid: of its folder in v1, else the highest of its processes, as root's are Slurm's.
+    """Return a job's uid: in cgroup v1 that of its folder's name, else the highest of its processes.
 
-    None if there is no process.
+    Those of root are Slurm's. None if there is no process.
     """
     path = next(iter(group.folders.values()))
     uid_text = os.path.basename(os.path.dirname(path)).partition("uid_")[2]
@@ -121,9 +121,9 @@ def cpus(group: ControlGroup) -> Optional[int]:
 
 
 def memory_bytes(group: ControlGroup) -> Optional[int]:
-    """Return the memory in use without inactive file pages, which the kernel can reclaim.
+    """Return the memory that a job uses, without inactive file pages, which the kernel can reclaim.
 
-    None if the kernel reports no usage of the group.
+    None if the kernel reports no usage of its cgroup.
     """
     folder = group.folder("memory")
     name, old = (
@@ -146,9 +146,9 @@ def memory_limit_bytes(group: ControlGroup) -> Optional[int]:
 
 
 def oom_kills(group: ControlGroup) -> Dict[str, int]:
-    """Return OOM kills by folder: v1 counts in the cgroup of the kill only, v2 in its parents as well.
+    """Return a job's OOM kills by cgroup folder; empty without a memory cgroup.
 
-    Empty without a memory cgroup; in v2 only the job's top folder is in the result.
+    v1 counts only in the cgroup of the kill, so all folders are in the result; in v2 only the job's top folder.
     """
     top = group.folder("memory")
     if not top:
@@ -162,7 +162,7 @@ def oom_kills(group: ControlGroup) -> Dict[str, int]:
 
 
 def _row(path: str, name: str) -> Optional[int]:
-    """Return the number after its name in a file of `name number` lines; None without it."""
+    """Return the number that follows `name` in a file of `name number` lines; None if it is not in the file."""
     for line in text_of(path).splitlines():
         key, _, value = line.partition(" ")
         if key == name and value.strip().isdigit():

@@ -17,7 +17,7 @@ _OOM_SCORE = b"500"  # the kernel kills a collector before its parent (proc(5), 
 
 
 def start(module: ModuleType, settings: ExporterSettings) -> Child:
-    """Fork the process of the collector and return the parent's side of it."""
+    """Fork the process of a collector's module and return the parent's side of it."""
     orders_out, orders_in = os.pipe()
     answers_out, answers_in = os.pipe()
     pid = os.fork()
@@ -39,14 +39,14 @@ class Child:
         os.set_blocking(answers, False)
 
     def trigger(self) -> bool:
-        """Request one collection; return False if the process has ended."""
+        """Request one collection of the collector's process; return False if the process has ended."""
         try:
             return os.write(self.orders, START_BYTE) == 1
         except OSError:
             return False
 
     def kill(self) -> None:
-        """Kill the process and its children; one blocked in the kernel ends when the kernel releases it.
+        """Kill the collector's process and its children; one blocked in the kernel ends when that releases it.
 
         Does nothing once `ended` has returned True.
         """
@@ -78,7 +78,10 @@ class Child:
 
 
 def _serve_requests(module: ModuleType, settings: ExporterSettings, orders: int, answers: int) -> None:
-    """Collect at each request until the parent closes the pipe; exit after the result of a failed collection."""
+    """Collect at each request until the parent closes the pipe, then exit.
+
+    It also exits after a failed collection, and after the first one of a module that does not stay.
+    """
     try:
         _isolate_process()
         state: Dict[Any, Any] = {}

@@ -33,15 +33,15 @@ class CollectorProcess:
 
     @property
     def pipe(self) -> Optional[int]:
-        """The result pipe while the collector runs, else None."""
+        """Return the result pipe of the collector's process while a collection runs, else None."""
         return self._child.answers if self._child and self._deadline is not None else None
 
     def next(self) -> float:
-        """Return the time at which `tend` must be called next if no result comes before."""
+        """Return the monotonic time at which `tend` must be called next if no result comes before."""
         return self.due if self._deadline is None else self._deadline
 
     def tend(self, now: float, wall: float) -> None:
-        """Advance the collector: start it if it is due, read its result, or end it at its timeout."""
+        """Advance the collector: start a collection if one is due, read its result, or fail it at its timeout."""
         if self._deadline is not None:
             self._receive(now, wall)
             if self._deadline is not None and now >= self._deadline:
@@ -50,13 +50,16 @@ class CollectorProcess:
             self._begin(now)
 
     def end(self) -> None:
-        """Kill the collector's process."""
+        """Kill the collector's process, if it runs."""
         if self._child:
             self._child.kill()
             self._child.ended()
 
     def _begin(self, now: float) -> None:
-        """Start a collection, unless a killed process is still blocked in the kernel: a new one would block too."""
+        """Start a collection; not while a process killed after a failure is blocked in the kernel.
+
+        A new process would block too.
+        """
         if self._child and (self._deadline is None and self._rest_s):
             if not self._child.ended():
                 self.due = now + max(1.0, self._rest_s)
@@ -106,7 +109,10 @@ class CollectorProcess:
         return True
 
     def _fail(self, now: float, reason: str) -> None:
-        """Drop the collector's values, kill it, and double the pause until the next start."""
+        """Drop the collector's values, kill its process, and double the pause until the next start.
+
+        The reason is logged if it differs from that of the last failure.
+        """
         if reason != self.reason:
             self._log(f"collector {self.name}: {reason}")
         self.text, self.up, self.reason, self.changed = "", False, reason, True
@@ -117,7 +123,7 @@ class CollectorProcess:
             self._child.kill()
 
     def _stop(self) -> None:
-        """End the process after its result; it is idle, so it ends at once."""
+        """Kill the collector's process after its result and wait for it; it is idle, so it ends at once."""
         assert self._child
         self._child.kill()
         self._child.wait()

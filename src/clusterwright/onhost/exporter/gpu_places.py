@@ -41,7 +41,7 @@ def by_minor(proc: str) -> Dict[int, GpuDevice]:
 
 
 def address(text: str) -> str:
-    """Normalize a PCI address to the form without the function, 0000:3b:00; "" for other text."""
+    """Return a PCI address without the function, as 0000:3b:00; "" for a text that is none."""
     text = re.sub(r"\.[0-7]$", "", re.sub(r"^pci:", "", text.strip().lower()))
     parts = text.split(":")
     if len(parts) == 2:

@@ -26,7 +26,10 @@ class JobRecords:
         self._credit, self._credit_at = float(BURST), time.monotonic()
 
     def update(self, numbers: List[str]) -> None:
-        """Query slurmctld for the jobs that are new, and drop those that ended."""
+        """Query slurmctld for those of these jobs that have no record yet, and drop the records of all others.
+
+        No query while the credit is used up, or soon after one that missed a job.
+        """
         self._jobs = {number: self._jobs[number] for number in numbers if number in self._jobs}
         missing = [number for number in numbers if number not in self._jobs]
         if not missing or time.monotonic() < self._retry_at or not self._may_query():
@@ -38,7 +41,7 @@ class JobRecords:
             self._retry_at = time.monotonic() + RETRY_S
 
     def _may_query(self) -> bool:
-        """Take one query from the credit, which grows with time; False if none remains."""
+        """Take one query from the credit, which grows with time; return False if less than one remains."""
         now = time.monotonic()
         self._credit = min(float(BURST), self._credit + (now - self._credit_at) / REFILL_S)
         self._credit_at = now
@@ -48,5 +51,5 @@ class JobRecords:
         return True
 
     def find(self, number: str) -> Job:
-        """Return the record of a job; one without values while it is not known."""
+        """Return the record of a job; one with empty values while it is not known."""
         return self._jobs.get(number, Job())

@@ -56,7 +56,7 @@ class Keeper:
             self.end()
 
     def collect_once(self) -> str:
-        """Run each collector once and return all texts."""
+        """Run each collector once and return the metrics of all as one text."""
         try:
             while any(collector.up is None for collector in self.collector_processes):
                 self.turn()
@@ -65,7 +65,7 @@ class Keeper:
         return server.joined(self.settings.run)
 
     def turn(self) -> None:
-        """Advance all collectors, write new texts, and wait for the next event."""
+        """Advance all collectors, write their new texts to files, and wait for the next result or due collector."""
         now = time.monotonic()
         for collector in self.collector_processes:
             collector.tend(now, time.time())
@@ -94,7 +94,7 @@ class Keeper:
             self._server = server.start(self.settings)
 
     def _self_metrics(self) -> Iterator[Family]:
-        """Yield the metrics about collectors and server, and the GPUs that the cluster file declares."""
+        """Yield metrics about the collectors and the HTTP server, and the GPUs that the cluster file declares."""
         up = gauge("collector_up", "1 if the last collection succeeded.")
         seconds = gauge("collector_seconds", "Duration of the last collection.")
         last = gauge("collector_success_timestamp_seconds", "Time of the last successful collection.")
@@ -109,7 +109,7 @@ class Keeper:
         yield declared.add(float(self.settings.gpus) if self.settings.slurmd else None)
 
     def _write(self, name: str, text: str) -> None:
-        """Write the text atomically; on a full disk the old one stays, and its timestamp shows it."""
+        """Write a collector's text to its file atomically; if that fails, log it: the old one stays."""
         path = os.path.join(self.settings.run, name + server.ENDING)
         try:
             write_atomic(path, text, durable=False)

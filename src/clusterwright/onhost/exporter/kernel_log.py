@@ -12,7 +12,7 @@ _LIMIT_S = 20.0  # seconds; a busy host takes seconds to start a program
 
 
 def read_new_lines(position: Dict[str, Any]) -> List[Line]:
-    """Return the lines after the cursor of `position`, and move it to the end; without one, those of this boot.
+    """Return the kernel log's lines after the cursor of `position`, and move that; without one, those of this boot.
 
     Raises:
         OSError: journalctl failed. The cursor, which may belong to a removed journal, is dropped; the time of the last

@@ -41,7 +41,7 @@ class Nvml:
         self._check("nvmlInit_v2")
 
     def query(self, function: str, *arguments: object) -> bool:
-        """Call the function; return True if it filled its arguments, False if it is not supported.
+        """Call an NVML function; return True if it filled its arguments, False if it is not supported.
 
         Raises:
             NvmlError: any other code of the driver.
@@ -89,13 +89,13 @@ class NvmlGpu:
         self._nvml, self.index, self._handle, self.uuid = nvml, index, handle, ""
 
     def text(self, function: str) -> str:
-        """Query a text property of the GPU, "" if there is none."""
+        """Return a text property of the GPU by the name of its NVML function; "" if it has none."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self._nvml.query(function, self._handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode("utf-8", "replace")
 
     def number(self, function: str, *arguments: int) -> Optional[int]:
-        """Return a 32-bit property; None if the GPU does not support it.
+        """Return a 32-bit property of the GPU by the name of its NVML function; None if it does not support it.
 
         Raises:
             NvmlError: another failure.
@@ -105,13 +105,13 @@ class NvmlGpu:
         return value.value if is_supported else None
 
     def big(self, function: str, *arguments: int) -> Optional[int]:
-        """Query a 64-bit property of the GPU; None if the GPU does not support it."""
+        """Return a 64-bit property of the GPU by the name of its NVML function; None if it does not support it."""
         value = c_ulonglong()
         is_supported = self._nvml.query(function, self._handle, *map(c_uint, arguments), byref(value))
         return value.value if is_supported else None
 
     def several(self, function: str, count: int) -> List[Optional[int]]:
-        """Return `count` 32-bit values that one call fills in."""
+        """Return `count` 32-bit values that one call of an NVML function fills in; all None if unsupported."""
         values = [c_uint() for _ in range(count)]
         is_supported = self._nvml.query(function, self._handle, *map(byref, values))
         return [value.value if is_supported else None for value in values]
@@ -135,7 +135,7 @@ class NvmlGpu:
         return [legacy_info[2], legacy_info[0]] if is_supported else [None, None]
 
     def link(self, number: int) -> Optional[bool]:
-        """Return whether the NVLink is active; None if there is no such link."""
+        """Return whether the GPU's NVLink with this number is active; None if there is no such link."""
         active = c_int()
         is_supported = self._nvml.query(
             "nvmlDeviceGetNvLinkState", self._handle, c_uint(number), byref(active)

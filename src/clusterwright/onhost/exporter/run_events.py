@@ -57,7 +57,7 @@ class RunEvents:
         self._refused = ""  # the reason
 
     def read(self) -> bool:
-        """Read new lines of all files; return True if there were any.
+        """Read and store the run's new events from all files; return True if there were any.
 
         Raises:
             ValueError: the events of the run took too much memory; it is not read again.
@@ -71,19 +71,22 @@ class RunEvents:
         return new
 
     def all(self) -> List[Event]:
-        """Return the stored events of the run by time."""
+        """Return the stored events of the run, sorted by time."""
         steps = [
             event for number in self._head_steps for event in (*self._head_steps[number], *self._last[number])
         ]
         return sorted([*self._other_events, *steps], key=lambda event: float(event["time"]))
 
     def last_step(self) -> Optional[Event]:
-        """Return the run's newest step event."""
+        """Return the run's newest stored step event; None without one."""
         tails = [tail or self._head_steps[number] for number, tail in self._last.items()]
         return max((tail[-1] for tail in tails), key=lambda event: float(event["time"]), default=None)
 
     def _thin(self, path: str) -> bool:
-        """Read a file that is long at the first read only around the moments of events in the other files."""
+        """Read a file that is long at its first read only around the times of important events in other files.
+
+        Return True.
+        """
         size = os.stat(path).st_size
         moments = sorted(
             {float(event["time"]) for event in self._other_events if event["event"] in history.MOMENTS}
@@ -136,13 +139,16 @@ class RunEvents:
         into.append(event)
 
     def _measure(self) -> None:
-        """Compute the stored events' memory again, as old ones were dropped; refuse more than MOST_BYTES / 2."""
+        """Compute the memory of the stored events anew, as old ones were dropped.
+
+        Raises ValueError, and drops all events, if it exceeds MOST_BYTES / 2.
+        """
         self.size_bytes = sum(map(memory_bytes, self.all()))
         if self.size_bytes > MOST_BYTES // 2:  # measuring at each event would take quadratic time
             self.refuse()
 
     def refuse(self, reason: str = "the events take too much memory") -> None:
-        """Drop all events, and read no more.
+        """Drop all events of the run and refuse to read more.
 
         Raises:
             ValueError: always, also from later calls of `read`.
@@ -155,7 +161,7 @@ class RunEvents:
 
 
 def memory_bytes(value: Any) -> int:
-    """Return about how many bytes of memory a JSON value takes, which can be twenty times its text."""
+    """Return an estimate of the bytes of memory that a JSON value takes, which can be twenty times its text."""
     if isinstance(value, dict):
         return 232 + sum(memory_bytes(key) + memory_bytes(item) for key, item in value.items())
     if isinstance(value, list):
@@ -164,9 +170,9 @@ def memory_bytes(value: Any) -> int:
 
 
 def parsed(line: bytes) -> Optional[Event]:
-    """Parse a line into an event; None for a line longer than LONGEST, incomplete or with invalid fields.
+    """Parse a line into an event; None for a line longer than LONGEST, or without valid `event` and `time`.
 
-    An event without `generation` gets 0.
+    An event without `generation` gets 0; one with an invalid `generation` is None too.
     """
     if len(line) > LONGEST:
         return None
@@ -184,7 +190,7 @@ def _is_long(path: str) -> bool:
 
 
 def _read(path: str, offset: int, run: str) -> bytes:
-    """Return the next bytes of a file after `offset`; b"" if it cannot be read or was truncated."""
+    """Return up to PIECE bytes of a file after `offset`; b"" if it cannot be read or was truncated."""
     try:
         return read_part(path, PIECE, offset, inside=run)
     except OSError:

@@ -42,7 +42,7 @@ class Process:
             return True
 
     def end(self) -> None:
-        """Kill the server's process."""
+        """Kill the server's process, wait for it, and close its pipe."""
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -50,7 +50,10 @@ class Process:
 
 
 def start(settings: ExporterSettings) -> Process:
-    """Fork the server; it runs until it is killed, the keeper has ended, or the certificates change."""
+    """Fork the HTTP server and return its process.
+
+    The process runs until it is killed, its parent has ended, or the certificates change.
+    """
     child_end, parent_end = os.pipe()
     pid = os.fork()
     if pid:
@@ -74,7 +77,7 @@ def _exit_with_parent(lifeline: int) -> None:
 
 
 def joined(folder: str) -> str:
-    """Return all texts in the folder as one."""
+    """Return the texts of all metric files in the folder as one, in the order of their names."""
     texts = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(ENDING):
@@ -102,7 +105,7 @@ class Server:
         self.port = self._socket.getsockname()[1]
 
     def serve(self) -> None:
-        """Serve scrapes until the certificates change."""
+        """Answer scrapes of the metrics until the certificates change."""
         while stamp(self._settings.tls) == self._stamp:
             with contextlib.suppress(socket.timeout, ConnectionError):
                 self._accept(*self._socket.accept())

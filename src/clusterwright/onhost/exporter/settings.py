@@ -32,7 +32,7 @@ class ExporterSettings:
     infiniband: str = "/sys/class/infiniband"
 
     def __post_init__(self) -> None:
-        """Copy the list, which the caller may change."""
+        """Replace the list of paths by a copy, as the caller may change it; None becomes []."""
         self.paths = list(self.paths or [])
 
 
@@ -50,7 +50,7 @@ def read(path: str) -> ExporterSettings:
 
 
 def from_mapping(document: Mapping[str, object], path: str = "") -> ExporterSettings:
-    """Return settings from a mapping; unknown keys, of a newer release, are ignored, and None is the default.
+    """Return exporter settings from a mapping; None is the default, unknown keys (of a newer release) are ignored.
 
     Raises:
         ValueError: a value has another type than its default.

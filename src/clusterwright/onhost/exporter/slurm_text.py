@@ -18,7 +18,7 @@ COLUMNS = (
 
 
 def squeue() -> List[str]:
-    """Return the command whose output `jobs` parses; times are epoch seconds (SLURM_TIME_FORMAT=%s)."""
+    """Return the squeue command whose output `jobs` parses; times are epoch seconds only with SLURM_TIME_FORMAT=%s."""
     return ["squeue", "-h", "-a", "-O", ",".join(f"{FORMAT_FIELDS[name]}:{width}" for name, width in COLUMNS)]
 
 
@@ -38,7 +38,10 @@ def _cells(line: str) -> Iterator[str]:
 
 
 def diagnosis(text: str) -> Dict[str, float]:
-    """Return from sdiag the seconds of the last main (`cycle`) and backfill cycle, and the number of threads."""
+    """Return from sdiag's output the seconds of the last main (`cycle`) and `backfill` cycle, and `threads`.
+
+    Values that the output lacks are left out.
+    """
     result: Dict[str, float] = {}
     part = ""
     for line in split_lines(text):
@@ -66,9 +69,9 @@ class Share(NamedTuple):
 
 
 def shares(text: str) -> List[Share]:
-    """Parse `sshare -a -n -P -o Account,User,NormShares,EffectvUsage,FairShare`.
+    """Return the share of each account from `sshare -a -n -P -o Account,User,NormShares,EffectvUsage,FairShare`.
 
-    With the fair tree algorithm only users have a factor: an account gets their mean.
+    With the fair tree algorithm only users have a factor: an account gets their mean. The account root is left out.
     """
     accounts: Dict[str, Share] = {}
     users: Dict[str, List[float]] = {}

@@ -11,7 +11,7 @@ from clusterwright.onhost.lib.files import write_atomic
 
 
 def read(folder: str, name: str) -> Dict[str, Any]:
-    """Return the stored object; {} if it cannot be read or is no object."""
+    """Return the JSON object stored as NAME.json in the folder; {} if it cannot be read or is no object."""
     try:
         with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
             document = json.load(file)
@@ -21,7 +21,7 @@ def read(folder: str, name: str) -> Dict[str, Any]:
 
 
 def write(folder: str, name: str, document: Dict[str, Any]) -> bool:
-    """Write the object atomically; print the error and return False if the disk fails."""
+    """Write a JSON object to NAME.json in the folder atomically; print the error and return False if that fails."""
     path = os.path.join(folder, f"{name}.json")
     try:
         os.makedirs(folder, exist_ok=True)
@@ -33,7 +33,7 @@ def write(folder: str, name: str, document: Dict[str, Any]) -> bool:
 
 
 def text_of(path: str, most: int = 1 << 20) -> str:
-    """Return the beginning of a file; "" if it cannot be read."""
+    """Return at most the first `most` bytes of a file as text; "" if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(most).decode("utf-8", "replace")

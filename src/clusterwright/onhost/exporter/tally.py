@@ -13,7 +13,10 @@ class Tally:
         self._parts: Dict[Any, float] = {}
 
     def total(self, parts: Mapping[Any, float]) -> float:
-        """Return the sum with the parts' present values; a part whose value fell was restarted."""
+        """Return the sum of the parts' present values and of the last values of parts that ended or restarted.
+
+        A part has restarted if its value fell.
+        """
         for name, value in self._parts.items():
             if name not in parts or parts[name] < value:
                 self._finished_total += value
@@ -29,7 +32,10 @@ class GrownTally:
         self.total = 0.0
 
     def update(self, counters: Mapping[str, float], *, counts: bool) -> None:
-        """Add the growth since the last update if `counts`: the job had the host alone in that time."""
+        """Store the counters and, if `counts`, add their growth since the last update to `total`.
+
+        `counts` means that the job had the host alone in that time; a counter that fell adds nothing.
+        """
         if counts:
             for name, value in counters.items():
                 self.total += max(0.0, value - self._last.get(name, value))

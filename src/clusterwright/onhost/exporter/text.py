@@ -21,7 +21,7 @@ class Family:
         self.samples: List[Tuple[Dict[str, str], float]] = []
 
     def add(self, value: Optional[float], **labels: object) -> Family:
-        """Add a sample with these labels, unless the value is None."""
+        """Add a sample with these labels to the metric family, unless the value is None; return the family."""
         if value is not None:
             self.samples.append(
                 ({name: _label(name, str(label_value)) for name, label_value in labels.items()}, value)
@@ -45,19 +45,19 @@ def _label(name: str, text: str) -> str:
 
 
 def clean(text: str, most: int = MOST_NAME) -> str:
-    """Remove unprintable characters and truncate: job names are untrusted text."""
+    """Return a text without unprintable characters, truncated to `most` characters: job names are untrusted."""
     if not (text.isascii() and text.isprintable()):
         text = "".join(letter for letter in text if letter.isprintable())
     return text[:most]
 
 
 def escaped(text: str) -> str:
-    """Return a text escaped as a label value."""
+    """Return a text escaped as a Prometheus label value."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def rendered(families: Iterable[Family]) -> str:
-    """Return the families in Prometheus's text format; empty ones are left out, those of one name merged."""
+    """Return metric families in Prometheus's text format; empty ones are left out, those of one name merged."""
     joined: Dict[str, Family] = {}
     for family in families:
         merged = joined.setdefault(family.name, family)
@@ -78,7 +78,7 @@ def _line(name: str, labels: Dict[str, str], value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number for Prometheus: integers without a decimal point, +Inf, -Inf, NaN."""
+    """Return a number as text for Prometheus: integers without a decimal point, +Inf, -Inf, NaN."""
     value = float(value)
     if value != value:  # noqa: PLR0124 (only NaN differs from itself)
         return "NaN"

@@ -12,7 +12,10 @@ _LANES = 4  # data counters of a port are in units of four bytes (InfiniBand spe
 
 
 def byte_totals(net: str, infiniband: str) -> Tuple[Dict[str, float], Dict[str, float]]:
-    """Return bytes received and sent, by device; physical devices only, so that no byte counts twice."""
+    """Return two tables: the bytes received, and sent, by network device.
+
+    Physical Ethernet and InfiniBand devices only, so that no byte counts twice.
+    """
     received: Dict[str, float] = {}
     transmitted: Dict[str, float] = {}
     for path in glob.glob(os.path.join(glob.escape(net), "*")):
@@ -26,7 +29,7 @@ def byte_totals(net: str, infiniband: str) -> Tuple[Dict[str, float], Dict[str, 
 
 
 def _upper(path: str) -> bool:
-    """Return True for a bridge, bond or VLAN: its traffic passes through other devices too."""
+    """Return True if the network device is a bridge, bond or VLAN: its traffic passes through other devices too."""
     return bool(glob.glob(f"{path}/lower_*")) or os.path.isdir(f"{path}/bridge")
 
 

@@ -24,10 +24,10 @@ MODULE = ("-m", "deepspeed.launcher.launch")
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """Replace `deepspeed OPTIONS train.py ...` by the command that it would start on each host by ssh.
+    """Return the command that `deepspeed OPTIONS train.py ...` would start on each host by ssh.
 
-    Source: deepspeed/launcher/runner.py. Options that choose hosts are dropped, since Slurm has chosen them; all others
-    are passed on. Any other command line is unchanged.
+    Source: deepspeed/launcher/runner.py. Options that choose hosts are dropped, since Slurm has chosen them; all
+    others are passed on. Any other command line is returned unchanged.
     """
     if not context.starts_ranks or os.path.basename(argv[0]) != "deepspeed":
         return tuple(argv)

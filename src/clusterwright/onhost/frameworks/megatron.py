@@ -17,7 +17,10 @@ def variables(_context: ProcessContext) -> dict[str, str]:
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """Add the sizes of `parallel:` that the command line lacks; nothing without `parallel:`."""
+    """Return the command line with Megatron's options for the sizes of `parallel:` that it lacks.
+
+    Unchanged without `parallel:`.
+    """
     if not context.parallel:
         return tuple(argv)
     parallel_option, shard = context.parallel_option, context.parallel_option("shard") != "none"

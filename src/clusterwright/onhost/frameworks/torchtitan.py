@@ -7,7 +7,10 @@ from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """Add the degrees that the command line lacks; nothing without `parallel:`."""
+    """Return the command line with TorchTitan's options for the degrees of `parallel:` that it lacks.
+
+    Unchanged without `parallel:`.
+    """
     if not context.parallel:
         return tuple(argv)
     shard, group = context.parallel_option("shard"), context.parallel_option("shard_group")

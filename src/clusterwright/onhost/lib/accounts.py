@@ -31,7 +31,10 @@ class AccountLookup:
         self._missing_s = {False: 0.0, True: 0.0}
 
     def __call__(self, uid: int) -> int:
-        """Return the owner of a uid."""
+        """Return the uid itself if it has an account, else NO_ACCOUNT; each uid is looked up once.
+
+        Beyond MOST_MISSING uids without an account, or MISSING_S seconds for them, NO_ACCOUNT without a look-up.
+        """
         if uid not in self._owners:
             self._owners[uid] = self._owner(uid)
         return self._owners[uid]

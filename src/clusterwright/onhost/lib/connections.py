@@ -28,7 +28,10 @@ class Connections:
         self._open: Dict[Peer, Tuple[socket.socket, bool]] = {}  # the flag: admitted
 
     def add(self, peer: Peer, connection: socket.socket) -> None:
-        """Add a connection, or replace its socket (TLS); it waits, and may push out another that waits."""
+        """Add a connection as waiting, or replace its socket (TLS).
+
+        If too many wait, the oldest waiting one of the address with the most of them is closed.
+        """
         with self._lock:
             self._open = {
                 key: row for key, row in self._open.items() if row[0].fileno() >= 0

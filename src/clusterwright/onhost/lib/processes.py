@@ -39,12 +39,12 @@ class Result(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """True if the exit code is 0."""
+        """Return True if the program's exit code is 0."""
         return self.code == 0
 
     @property
     def reason(self) -> str:
-        """Why it was stopped, or the last line of its output."""
+        """Return why the program was stopped, else the last line of its stderr or stdout, else its exit code."""
         lines = (self.err.strip() or self.out.strip()).splitlines()
         return self.stopped or (lines[-1] if lines else "exit code %d" % self.code)
 

@@ -62,7 +62,10 @@ class Watch:
         return self.clock() - self.last > self.settings.heartbeat_timeout_s
 
     def check(self) -> None:
-        """Raise or resolve the alerts, again at every call: Alertmanager resolves alerts that are not repeated."""
+        """Raise or resolve the alerts MonitoringSilent (heartbeat overdue) and MonitorDiskFull.
+
+        Raised alerts are sent again at every call: Alertmanager resolves alerts that are not repeated.
+        """
         now = self.clock()
         wrong = {
             "MonitoringSilent": self.is_overdue,

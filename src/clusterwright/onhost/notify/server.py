@@ -47,7 +47,7 @@ class HttpAnswer(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Respond to a liveness check."""
+        """Respond to a GET request: 200 for `/`, as a liveness check, else 404."""
         self._respond(200 if self.path == "/" else 404, "")
 
     def do_POST(self) -> None:

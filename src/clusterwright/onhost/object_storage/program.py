@@ -182,7 +182,7 @@ def _events(folder: Folder) -> Events:
 
 
 def library_message(error: Exception) -> str:
-    """Return what to install, and where."""
+    """Return the message that boto3 cannot be imported, with the command that installs it for this Python."""
     install = f"run {sys.executable} -m pip install boto3"
     return f"checkpoint.upload_to needs boto3 in {sys.executable}: {error}. Fix: {install}"
 

@@ -43,7 +43,10 @@ class BiosClient(Switch):
         self.tables: Dict[str, Dict[str, Any]] = {}
 
     def run(self, hosts: List[str], is_staged: bool) -> Dict[str, Dict[str, Any]]:
-        """Read the settings of the hosts or, with `is_staged`, write them for the next boot."""
+        """Read the BIOS settings of the hosts or, with `is_staged`, write them for the next boot.
+
+        Return for each host a table of its settings, or `error`.
+        """
         action = self._stage if is_staged else self._read
         errors = self._map(hosts, lambda host: self.respond(host, lambda: action(host)))
         return {host: {"error": error} if error else self.tables[host] for host, error in errors.items()}

@@ -40,7 +40,7 @@ def probe(path: str) -> int:
 
 
 def main() -> None:
-    """Probe all given folders at once, each within the limit, and print the results."""
+    """Probe all folders of the arguments at once, each within the limit, and print the results by path as JSON."""
     end = time.monotonic() + TOTAL_TIMEOUT_S
     pipes = {probe(path): path for path in sys.argv[1:]}
     begun: Dict[str, float] = {}

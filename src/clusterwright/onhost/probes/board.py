@@ -165,7 +165,7 @@ def processor(tree: str) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """Print processor and devices as JSON."""
+    """Print the host's maker, model, BIOS, kernel command line, processor and PCI devices as JSON."""
     tree = sys.argv[1] if len(sys.argv) > 1 else "/"
     dmi, nodes = os.path.join(tree, "sys/class/dmi/id"), os.path.join(tree, "sys/devices/system/node")
     report = {

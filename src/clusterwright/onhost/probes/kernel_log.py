@@ -73,7 +73,7 @@ def in_container() -> bool:
 
 
 def main() -> None:
-    """Print kernel log lines and related facts as JSON."""
+    """Print as JSON the newest kernel log lines that are warnings or match argument 1, and facts about the host."""
     telling = re.compile(sys.argv[1])
     container, source, count = in_container(), "", 0
     rows: List[Any] = []

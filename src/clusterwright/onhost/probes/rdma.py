@@ -41,7 +41,7 @@ def describe_port(tree: str, device: str, number: str) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """Print all ports, and the number of verbs devices."""
+    """Print as JSON all RDMA ports, and the number of verbs devices."""
     tree, files = sys.argv[1:] or (TREE, FILES)
     ports = [
         describe_port(tree, device, number)

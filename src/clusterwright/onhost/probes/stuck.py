@@ -26,7 +26,10 @@ def read_processes() -> ProcessTable:
 
 
 def main() -> None:
-    """Poll three times: a process in state D each time, without a context switch in between, is stuck."""
+    """Print stuck and zombie processes, and the number of all processes, as JSON.
+
+    Stuck is a process in state D in each of several polls, without a context switch in between.
+    """
     last = read_processes()
     blocked = {pid: entry for pid, entry in last.items() if entry[1] == "D"}
     for _ in range(POLLS):

@@ -36,9 +36,9 @@ class Verb(str, enum.Enum):
     UPGRADE = "upgrade"
 
 
-def new_change(change_id: str, *verbs: Verb, diff: str = "", cost: str = "live") -> Dict[str, Any]:
-    """Return a change, to which the caller adds its resource's id; `cost` is its effect on running jobs.
+def new_change(summary: str, *verbs: Verb, diff: str = "", cost: str = "live") -> Dict[str, Any]:
+    """Return a change with its summary for the user and its verbs, to which the caller adds its resource's id.
 
-    `change_id` is the description for the user.
+    `cost` is its effect on running jobs.
     """
-    return {"summary": change_id, "verbs": list(verbs), "diff": diff, "cost": cost}
+    return {"summary": summary, "verbs": list(verbs), "diff": diff, "cost": cost}

@@ -30,9 +30,9 @@ class Chunk(NamedTuple):
 
 
 def merge(chunks: Sequence[Chunk]) -> Iterator[MergedLine]:
-    """Merge new lines of all files: by generation, each generation's lines after the supervisor's line of its start.
+    """Yield the new lines of all log files by generation: the supervisor's line of its start, the ranks', its others.
 
-    The supervisor's other lines follow those of the ranks.
+    A line that several ranks have is yielded once, with all of them as sources.
     """
     chunks_by_order: Dict[Tuple[int, int], List[Chunk]] = {}
     for chunk in chunks:
@@ -46,7 +46,10 @@ def merge(chunks: Sequence[Chunk]) -> Iterator[MergedLine]:
 
 
 def split(source: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
-    """Split the supervisor's lines by generation; lines before a start belong to the previous generation."""
+    """Return the supervisor's lines as a chunk per generation, split at the lines that start one.
+
+    `generation` is that of the lines before the first start.
+    """
     chunks = [Chunk(source, generation, [])]
     for line in lines:
         begins = _BEGINS.search(line)
@@ -57,7 +60,7 @@ def split(source: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
 
 
 def fold(lines: Mapping[str, Sequence[bytes]]) -> Iterator[MergedLine]:
-    """Merge the lines of several sources; a line that several sources have is yielded once, with all of them.
+    """Merge the lines of several sources; a line that several have is yielded once, with all of them.
 
     The lines of each source stay in order: a common line waits until all sources that have it reach it.
     """
@@ -88,7 +91,10 @@ class _Queues:
             self._reached(number)
 
     def pop(self) -> Tuple[bytes, List[int]]:
-        """Take the line that needs to wait for no other source; if all wait for each other, the first one."""
+        """Remove and return the line that needs to wait for no other source, with the numbers of its sources.
+
+        If all wait for each other, that of the first source; no numbers at the end.
+        """
         text = self._next()
         numbers = sorted(self._heads.pop(text, ()))
         for number in numbers:
@@ -108,7 +114,7 @@ class _Queues:
         self._look(text)
 
     def _look(self, text: bytes) -> None:
-        """Queue a text as ready if no source that has it is still before it."""
+        """Mark a text as ready if no source that has it still has other lines before it."""
         heads = self._heads.get(text)
         if heads and self._remaining[text] == 1:
             heappush(self._single, heads[0])
@@ -131,7 +137,7 @@ class _Queues:
 
 
 def _joined(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
-    """Join the chunks of each source: a rank's stdout and stderr count as one."""
+    """Return the chunks joined by source: a rank's stdout and stderr count as one."""
     by_source: Dict[str, Chunk] = {}
     for chunk in chunks:
         if chunk.source in by_source:
@@ -142,7 +148,7 @@ def _joined(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
 
 
 def prefix(sources: Sequence[str]) -> str:
-    """Format the sources of a line as `gpu-1:0`, `gpu-1:0-7`, `gpu-1,gpu-2:0-7` or `16 hosts:0-7`."""
+    """Return the sources of a line as text: `gpu-1:0`, `gpu-1:0-7`, `gpu-1,gpu-2:0-7` or `16 hosts:0-7`."""
     if len(sources) == 1:
         return sources[0]
     by_host: Dict[str, List[str]] = {}
@@ -161,7 +167,7 @@ def _group(hosts: Sequence[str], ranks: str) -> str:
 
 
 def _ranges(ranks: Iterable[str]) -> str:
-    """Format local ranks as ranges: `0-3,5`."""
+    """Return local ranks as ranges: `0-3,5`; texts that are no number are left out."""
     numbers = sorted({number for number in map(ascii_int, ranks) if number is not None})
     begins = [rank for rank in numbers if rank - 1 not in numbers]
     ends = [rank for rank in numbers if rank + 1 not in numbers]

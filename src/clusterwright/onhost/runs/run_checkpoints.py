@@ -42,7 +42,7 @@ class Trouble(Exception):  # noqa: N818 (an answer, shown by the caller)
 
 
 def main() -> int:
-    """Execute the action, path and options of the command line and print the answer as JSON."""
+    """Run the action of argument 1 on the path with JSON options, print its answer as JSON; return 0."""
     json.dump(answer(ACTIONS[sys.argv[1]], sys.argv[2], **json.loads(sys.argv[3])), sys.stdout)
     return 0
 
@@ -85,7 +85,7 @@ def _unreadable(error: OSError) -> Row:
 
 
 def listing(path: str) -> Row:
-    """List the checkpoints of a run or folder, the newest first, with state, size and fate, and unfinished saves."""
+    """Return the checkpoints of a run or folder, newest first, with state, size and fate, and unfinished saves."""
     folder = checkpoints_of(Path(path))
     verifications, retention = read_marks(folder), retention_of(folder)
     rows = [about(folder / name, verifications) for name in step_names(folder)]
@@ -122,7 +122,7 @@ def checkpoints_of(path: Path) -> Path:
 
 
 def _without_checkpoints(named: Path, folder: Path, *, is_run: bool) -> Trouble:
-    """Return why there is no checkpoint: no run saves here, the run has ended, or it has not saved yet."""
+    """Return the error that says why `folder`, of the path `named` by the user, has no checkpoint."""
     fix = "wait for the first save after `checkpoint.every`; wright logs shows what the run does"
     if not is_run and folder == named:
         message = f"{'the current folder' if str(named) == '.' else named} is no run and has no checkpoints"
@@ -149,7 +149,7 @@ def step_names(folder: Path) -> List[str]:
 
 
 def about(path: Path, verifications: Dict[str, Row]) -> Row:
-    """Describe a checkpoint by its manifest, the sizes of its files and its last verification; reads no tensors."""
+    """Return a checkpoint's facts and state by its manifest, file sizes and last verification; reads no tensors."""
     row: Row = {
         "name": path.name,
         "step": int(path.name[5:]),
@@ -185,7 +185,7 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
 
 
 def read_manifest(path: Path) -> Any:
-    """Read a checkpoint's manifest; return it and "", or {} and what is wrong with it; raises OtherFormat."""
+    """Return a checkpoint's manifest and "", or {} and what is wrong with it; raises OtherFormat."""
     try:
         manifest = checkpoint_manifest.parse(read_text(path / MANIFEST, LIMIT_BYTES))
         sizes = [(part["file"], part["bytes"]) for part in manifest["parts"]]
@@ -222,7 +222,7 @@ def missing(path: Path, parts: List[Row]) -> str:
 
 
 def fates(rows: List[Row], retention: int) -> List[str]:
-    """Return for each checkpoint whether the next good save retains it (`stays`) or deletes it (`goes next`).
+    """Return for each checkpoint, newest first, whether the next good save retains (`stays`) or deletes it.
 
     The runtime deletes all but the newest `retention` good ones and the best.
     """
@@ -234,7 +234,7 @@ def fates(rows: List[Row], retention: int) -> List[str]:
 
 
 def retention_of(folder: Path) -> int:
-    """Return the number of checkpoints that the run of this folder retains."""
+    """Return the number of checkpoints that the run of this folder retains, at least 2."""
     limit = settings(read_object(folder.parent / "job.json")).get("save_total_limit")
     return max(2, limit) if isinstance(limit, int) else DEFAULT_RETENTION
 
@@ -261,7 +261,7 @@ def partial_saves(folder: Path) -> List[Row]:
 
 
 def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT001 (an option from the JSON object)
-    """Verify every byte of the newest checkpoint, of one step or of all; record the outcomes in the folder."""
+    """Verify every byte of the newest checkpoint, of that of `step`, or of all; record and return the outcomes."""
     folder = checkpoints_of(Path(path))
     named = Path(path).name if STEP.fullmatch(Path(path).name) else None
     names = step_names(folder)
@@ -280,7 +280,7 @@ def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT00
 
 
 def verified(path: Path) -> Row:
-    """Verify one checkpoint, record the outcome in the folder, and return what `listing` has of it.
+    """Verify one checkpoint, record the outcome in the folder, and return its facts as `about` does.
 
     With `seconds` and `noted`, which is False if the record failed; one in another format is not verified.
     """
@@ -298,7 +298,7 @@ def verified(path: Path) -> Row:
 
 
 def damages(path: Path) -> Iterator[str]:
-    """Verify a checkpoint and yield a text for each damage, with file and tensor names."""
+    """Read all tensors of a checkpoint and yield a text for each damage; none if it is intact."""
     manifest, disk, source = runtime("manifest", "disk", "source")
     try:
         content = manifest.read(path)
@@ -314,7 +314,7 @@ def damages(path: Path) -> Iterator[str]:
 
 
 def torn(reader: Any, damaged: Any) -> Iterator[str]:
-    """Read every tensor of a part, in pieces: a file may claim a size beyond all memory; yield the damage."""
+    """Read every tensor of a part, in pieces (a file may claim a size beyond all memory); yield each damage."""
     for entry in reader.entries:
         size = entry.end - entry.start
         try:
@@ -325,9 +325,9 @@ def torn(reader: Any, damaged: Any) -> Iterator[str]:
 
 
 def convert(path: str, target: str, to: str | None, origin: str | None, name: str = "model") -> Row:
-    """Convert a checkpoint to the format `to`, into `target`; of a run or folder the newest intact checkpoint.
+    """Convert a checkpoint to the format `to`, or from `origin` to ours, into `target`; return what was written.
 
-    Without an intact one, the newest.
+    Of a run or folder the newest intact checkpoint; without an intact one, the newest.
 
     Raises:
         Trouble: the conversion is refused, or torch is missing.
@@ -345,7 +345,7 @@ def convert(path: str, target: str, to: str | None, origin: str | None, name: st
 
 
 def runtime(*names: str) -> List[Any]:
-    """Import modules of the runtime, which need torch; raise Trouble without torch."""
+    """Import modules of the runtime's checkpoints and return them; raise Trouble without torch, which they need."""
     try:
         return [
             __import__(f"clusterwright.runtime.checkpoints.{name}", fromlist=["runtime"]) for name in names

@@ -18,7 +18,7 @@ Event = history.Event
 
 
 def find_decays(run: str) -> List[decay.Decay]:
-    """Return the decay of a run by its folder; empty if there is none, or too little to conclude from."""
+    """Return how the speed of a run in this folder decays; empty if it does not, or has too few events to tell."""
     try:
         return decay.find_decays(read_steps(run), read_samples(run))
     except (TypeError, KeyError, OverflowError, ZeroDivisionError):  # fields that a user has written
@@ -59,7 +59,7 @@ def read_samples(run: str) -> List[Event]:
 
 
 def _starts(run: str) -> List[float]:
-    """Return the start of each generation among the supervisors' last events: a plan follows it."""
+    """Return the start times of the run's newest generations, at most 20, by the last supervisors' events."""
     paths = history.event_files(run, "supervisor-")
     events = [
         event
@@ -70,7 +70,7 @@ def _starts(run: str) -> List[float]:
 
 
 def _block(file: BinaryIO, offset: int) -> Iterator[Event]:
-    """Yield the events in the complete lines of a probe at an offset."""
+    """Yield the events in the complete lines of a short block of the file at an offset."""
     file.seek(offset)
     block = file.read(history.PROBE)
     if offset:
@@ -79,7 +79,7 @@ def _block(file: BinaryIO, offset: int) -> Iterator[Event]:
 
 
 def _ordered(events: Iterable[Event]) -> List[Event]:
-    """Return the events by time, each step once."""
+    """Return the events sorted by time, without repetitions of the same event."""
     unique: Dict[object, Event] = {}
     for event in events:
         unique[

@@ -25,7 +25,7 @@ class QueuedJob(NamedTuple):
 
 
 def queued_jobs(run: str) -> Optional[List[QueuedJob]]:
-    """Return the jobs in Slurm's queue that have the run's name and the user of its folder; None without response."""
+    """Return the jobs in Slurm's queue that have the run's name and the user of its folder; None if it cannot tell."""
     name, owner = os.path.basename(run), owner_of(run)
     code, out = run_program("squeue", "--noheader", "--all", f"--user={owner}", "--format=%A|%U|%T|%r|%j")
     if code != 0 or owner is None:
@@ -42,12 +42,12 @@ def queued_jobs(run: str) -> Optional[List[QueuedJob]]:
 
 
 def in_queue(run: str) -> bool:
-    """Return True while Slurm has a job of the run that has not ended; also if Slurm does not respond."""
+    """Return True if Slurm has a job of the run that has not ended, or does not respond."""
     return queued_jobs(run) != []
 
 
 def cancel_jobs(run: str, *, pending: bool = False) -> None:
-    """Cancel the jobs of the run, or only those that are pending; never those of another user than its owner."""
+    """Cancel the run's jobs in Slurm, or only pending ones; never those of another user than its owner."""
     ids = [job.id for job in queued_jobs(run) or []]
     states = ["--state=PENDING"] if pending else []
     if ids:
@@ -55,7 +55,7 @@ def cancel_jobs(run: str, *, pending: bool = False) -> None:
 
 
 def run_program(*argv: str) -> Tuple[int, str]:
-    """Run a program; return its exit code and output. A missing program counts as failed."""
+    """Run a program; return its exit code and stdout, and copy its stderr. A missing program counts as failed."""
     result = processes.run(argv, SLURM_S)
     sys.stderr.write(result.err)
     return result.code, result.out

@@ -35,7 +35,7 @@ IDS = 1000  # of one query: the kernel limits an argument to 128 KiB
 
 
 def owner_of(run: str) -> Optional[int]:
-    """Return the user id that owns a run's folder and its job.json; None if it is not a run, or a link."""
+    """Return the user id that owns a run's folder and its job.json; None if it is not a run, or either is a link."""
     try:
         with owner_access(run):
             folder, record = os.lstat(run), os.lstat(os.path.join(run, "job.json"))
@@ -104,8 +104,8 @@ def find(runs: str, reference: str, *, cancels: bool = False) -> str:
 def _run_name(runs: str, reference: str) -> str:
     """Return the run that a name or path names: the first part below the folder of all runs, wherever it is mounted.
 
-    Never a later part: another user can give a run the name of any file in this one. Therefore a path that is not below
-    that folder, such as `logs/1` in the folder of a run, names only a run of the caller.
+    Empty for a path elsewhere (as `logs/1` in a run's folder), unless it begins with a run of the caller: another
+    user can give a run the name of any file in this one.
     """
     parts, folder = os.path.normpath(reference).split("/"), os.path.basename(os.path.normpath(runs))
     below = _below(runs, reference)
@@ -123,7 +123,7 @@ def _below(runs: str, path: str) -> List[str]:
 
 
 def caller_uid() -> int:
-    """Return the user id of the person who runs this program, also behind sudo."""
+    """Return the user id of the person who runs this program: behind sudo, that of the user who called it."""
     return os.geteuid() or int(os.environ.get("SUDO_UID", "0"))
 
 
@@ -152,7 +152,7 @@ def _of_job(runs: str, names: List[str], job: str, *, cancels: bool) -> str:
 
 
 def _of_another(run: str, reason: str, claim: str, *, cancels: bool) -> str:
-    """Write that a run is not the caller's to stderr, and return it; empty for a caller who cancels."""
+    """Write to stderr that a run is another user's, and return the run; empty for a caller who cancels."""
     uid = owner_of(run)
     owner = "another user" if uid is None else user_name(uid)
     fix = "; use the name of the run to cancel it" if cancels else ""
@@ -201,7 +201,7 @@ def is_answer(result: processes.Result) -> bool:
 
 
 def own_job_ids(run: str) -> List[str]:
-    """Return `job_ids` without those that are jobs of another user by Slurm's records; none if Slurm does not respond.
+    """Return `job_ids` without those of another user by Slurm's records, or that Slurm cannot be asked about.
 
     Slurm prints a task of an array, or a part of a heterogeneous job, by one of several ids, so each of them counts.
     """

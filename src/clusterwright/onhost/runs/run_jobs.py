@@ -87,7 +87,7 @@ def main() -> int:
 
 
 def no_run(runs: str, reference: str) -> str:
-    """Return the message of exit code NO_RUN."""
+    """Return the error message for a reference that names no run."""
     return f"no run `{reference}` in {runs}"
 
 
@@ -124,7 +124,10 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
 
 
 def _add_states(runs: str, listed: List[Dict[str, Any]]) -> None:
-    """Replace the evidence of each run by its state and reason, with one query of Slurm for all that need one."""
+    """Replace the evidence in each run's summary by its state and reason, in place.
+
+    Slurm is asked once, for all runs whose files do not show their state.
+    """
     evidence = {run["run"]: RunEvidence(**run.pop("evidence")) for run in listed}
     states = {name: decide(run_evidence) for name, run_evidence in evidence.items()}
     unclear = [run for run in listed if states[run["run"]].state == UNKNOWN]
@@ -142,7 +145,7 @@ def _add_states(runs: str, listed: List[Dict[str, Any]]) -> None:
 
 
 def _queried_ids(unclear: List[Dict[str, Any]], owners: Dict[str, Optional[int]]) -> Set[str]:
-    """Return the job ids for one query: an equal number for each owner, of an owner the newest of each run first."""
+    """Return the job ids for one query of Slurm: an equal number for each owner, the newest of each run first."""
     account = AccountLookup()
     ids: Dict[int, List[Iterator[str]]] = {}
     for run in unclear:
@@ -157,7 +160,7 @@ def _queried_ids(unclear: List[Dict[str, Any]], owners: Dict[str, Optional[int]]
 
 
 def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
-    """Return a summary, with the error, in place of that of a run that cannot be read."""
+    """Return the summary of a run that cannot be read, with state `unreadable` and the error as reason."""
     reason = str(error)[:MOST_REASON] or type(error).__name__
     return {
         "run": os.path.basename(run),
@@ -171,7 +174,7 @@ def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
 
 
 def about(run: str) -> Dict[str, Any]:
-    """Summarize a run by its folder: jobs, newest generation, checkpoint and step, and evidence of its state."""
+    """Return the summary of a run by its folder: jobs, newest generation, checkpoint, step, evidence of its state."""
     names = list_folder(os.path.join(run, "checkpoints"))
     steps = [ascii_int(name[5:]) for name in names if name.startswith("step-")]
     generations = map(ascii_int, list_folder(os.path.join(run, "logs")))
@@ -186,7 +189,7 @@ def about(run: str) -> Dict[str, Any]:
 
 
 def last_step(run: str) -> Any:
-    """Return the newest step, None without one; only the end of each file is read: a long run has millions of lines."""
+    """Return the number of the run's newest step, None without one; only the end of each event file is read."""
     steps = []
     for path in history.event_files(run):
         lines = read_part(path, TAIL, -TAIL).splitlines()

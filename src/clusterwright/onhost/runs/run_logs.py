@@ -85,7 +85,7 @@ class Follow:
                 hung_up(self.poll_interval_s(ended=bool(ended)))
 
     def poll_interval_s(self, *, ended: bool) -> float:
-        """Return the seconds until the next poll of the logs, fewer while the run ends."""
+        """Return the seconds until the next poll of the logs, fewer once the run has ended or is canceled."""
         return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else POLL_INTERVAL_S
 
     def _pass_on(self) -> bool:
@@ -162,7 +162,7 @@ class Follow:
         return json.dumps({"progress": progress}) if self.form == "json" else run_progress.line(progress)
 
     def _closed(self) -> bool:
-        """Return True once the supervisor has written the accounting of an ended run, or is too late to."""
+        """Return True once the supervisor has written the accounting of an ended run, or should have long ago."""
         end = _written(os.path.join(self.run, "ended.json"))
         return _written(os.path.join(self.run, "ledger.json")) >= end or time.time() - end > CLOSE_TIMEOUT_S
 
@@ -176,7 +176,7 @@ class Follow:
 
 
 def sources(run: str) -> Iterator[Tuple[str, str]]:
-    """Return the run's log files with their sources, the oldest file first."""
+    """Return the run's log files with their sources (`host:local rank`, host or JOB), the oldest file first."""
     names = [name for name in list_folder(run) if fnmatch(name, "slurm-*.out") or name == "job.out"]
     pairs = [(os.path.join(run, name), JOB) for name in names]
     logs = os.path.join(run, "logs")
@@ -197,7 +197,10 @@ def sources(run: str) -> Iterator[Tuple[str, str]]:
 
 
 def skip_hole(path: str, offset: int) -> int:
-    """Return the offset of the next data in a sparse file: a user could make others read a hole of a terabyte."""
+    """Return the offset of the next data at or after `offset` in a sparse file; its size if there is none.
+
+    A user could make others read a hole of a terabyte.
+    """
     with open_regular(path) as file:
         try:
             return os.lseek(file.fileno(), offset, os.SEEK_DATA)
@@ -206,7 +209,7 @@ def skip_hole(path: str, offset: int) -> int:
 
 
 def generation(path: str) -> int:
-    """Return the generation that a log file's path names, by its folder under `logs`."""
+    """Return the generation that a log file's path names, by its folder under `logs`; 0 if it names none."""
     number = path.rpartition(f"{os.sep}logs{os.sep}")[2].partition(os.sep)[0]
     return ascii_int(number) or 0
 

@@ -15,7 +15,7 @@ LARGEST = 3  # number of bins named as losses
 
 
 def read_progress(run: str) -> Dict[str, Any]:
-    """Return state, progress, speed and losses of a run; unknown values are null."""
+    """Return state, progress, speed and losses of a run; unknown values are None."""
     run_history = history.read(run)
     state, reason, ended_at = run_state.read_state(run, run_folders.job_ids(run))
     now = time.time() if state == RUNNING else ended_at

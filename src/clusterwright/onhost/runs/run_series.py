@@ -49,7 +49,7 @@ class Series:
         self.plans: List[Event] = []
 
     def add(self, event: Event) -> None:
-        """Add the next event of rank 0's file: a plan, a step or a measurement; others are ignored."""
+        """Add the next event of rank 0's file to the curves: a plan, a step or a measurement; others are ignored."""
         if event["event"] == "plan":
             self.plans.append(event)
             self._batch, self._previous, self._talked = int(event.get("batch") or 0), None, {}
@@ -110,7 +110,10 @@ class Series:
 
 
 def _restarts(events: List[Event], plans: List[Event]) -> List[Dict[str, Any]]:
-    """Return each interruption of a run: the step and generation that it resumed with, and the reason."""
+    """Return each interruption of a run: the step and generation of the resumed training, and the reason.
+
+    `plans` are the plan events: the first is the run's start.
+    """
     interruptions = []
     for plan in plans[1:]:
         ends = [e for e in events if e["event"] == "generation_end" and e["time"] <= plan["time"]]

@@ -43,7 +43,7 @@ _FIELDS = 5
 
 
 def read_evidence(run: str) -> RunEvidence:
-    """Return what the folder of a run shows, without Slurm's records."""
+    """Return the evidence of a run's state in its folder, without Slurm's records."""
     alive_at, ended = modified(os.path.join(run, "pulse")), os.path.join(run, "ended.json")
     record = read_object(os.path.join(run, "job.json"))
     return RunEvidence(
@@ -98,7 +98,7 @@ def query_jobs(ids: Iterable[str]) -> Optional[Dict[str, List[Dict[str, Any]]]]:
 
 
 def slurm_job(job: str, state: str, reason: str = "", ended_at: Optional[float] = None) -> SlurmJob:
-    """Return a job by its state as squeue or sacct prints it: `CANCELLED by 0`."""
+    """Return a Slurm job with the base state and phase of its state as squeue or sacct prints it: `CANCELLED by 0`."""
     base_state = job_state(state)
     phases = ((PENDING, is_pending), (ALLOCATED, is_allocated), (ENDED, is_finished))
     phase = next((phase for phase, is_in_phase in phases if is_in_phase(base_state)), "")
@@ -108,20 +108,23 @@ def slurm_job(job: str, state: str, reason: str = "", ended_at: Optional[float] 
 def of_owner(
     records: Dict[str, List[Dict[str, Any]]], ids: Iterable[str], owner: Optional[int]
 ) -> List[SlurmJob]:
-    """Return the records of these jobs that belong to the owner of the run's folder, who alone may name its jobs."""
+    """Return the newest record of each of these jobs that belongs to the run's owner, who alone may name its jobs."""
     return [
         record["job"] for job in ids for record in records.get(job, [])[-1:] if record["user"] == str(owner)
     ]
 
 
 def _outcome(record: Dict[str, Any]) -> Dict[str, str]:
-    """Return what a state needs of a record that a user may have written, as texts; lines of `=` are no reason."""
+    """Return `outcome` and `reason` of a record that a user may have written, as texts, shortened.
+
+    A text without letters or digits becomes "".
+    """
     texts = {name: str(record[name] or "") for name in ("outcome", "reason") if name in record}
     return {name: text[:MOST_REASON] if any(map(str.isalnum, text)) else "" for name, text in texts.items()}
 
 
 def _job_end(run: str) -> Dict[str, Any]:
-    """Return the newest job_end event; {} without one, or if another job has started since."""
+    """Return the newest job_end event of the supervisors; {} without one, or if another job has started since."""
     newest: Dict[str, Any] = {}
     paths = history.event_files(run, "supervisor-")
     for path in sorted(paths, key=lambda path: modified(path) or 0.0)[-2:]:

@@ -46,7 +46,10 @@ def status(run: str) -> Dict[str, Any]:
 
 
 def _members(job: Optional[JobTimeline], events: Sequence[Event]) -> Dict[str, Any]:
-    """Return the hosts that train, stand by or are lost, and whether each has a fork server."""
+    """Return the newest generation's number, its hosts, spare and lost ones, and the hosts' fork servers.
+
+    `standbys` says of each host whether its fork server is ready.
+    """
     if job is None:
         return {"generation": 0, "hosts": [], "spares": [], "away": [], "standbys": []}
     newest = job.generations[-1] if job.generations else None
@@ -72,7 +75,7 @@ def _members(job: Optional[JobTimeline], events: Sequence[Event]) -> Dict[str, A
 
 
 def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
-    """Return the straggler that all others wait for now; None if there is none."""
+    """Return the rank that all others wait for now, with host, ratio and step; None if there is none."""
     slow_rank = slow.now(events)
     return slow_rank and {
         "rank": slow_rank.rank,
@@ -83,7 +86,7 @@ def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
 
 
 def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
-    """Return the steps that the run can resume from: verified and damaged ones on storage, those in memory."""
+    """Return the steps that the run can resume from: verified, damaged, unverified on storage, one in memory."""
     listed = run_checkpoints.answer(run_checkpoints.listing, run)
     rows = listed.get("checkpoints", [])
     newest_verified = next((row for row in rows if row["state"] == "verified"), None)
@@ -177,7 +180,7 @@ def _failure(failure: Dict[str, Any]) -> str:
 
 
 def text(run: str, form: str) -> str:
-    """Return the output of wright status for the form `metrics` or `json`, else as text."""
+    """Return a run's status as text: its metrics or JSON for `form` `metrics` or `json`, else lines for people."""
     document = status(run)
     if form == "metrics":
         return str(document["metrics"])

@@ -49,13 +49,16 @@ _END = re.compile(r" EndTime=(\S+) ")
 
 
 def main() -> int:
-    """Print the JSON document for the request in the first argument."""
+    """Print the history of jobs, metrics and runs for the request in the first argument as JSON; return 0."""
     json.dump(document(json.loads(sys.argv[1])), sys.stdout)
     return 0
 
 
 def document(request: Document) -> Document:
-    """Return all parts of the document, queried one after the other."""
+    """Return past jobs, metric values and runs for a request, queried one after the other.
+
+    A source that fails is named in `silent`.
+    """
     result: Document = {
         "schema": 1, "now": time.time(), "zone_s": time.localtime(request["begin"]).tm_gmtoff, "silent": {},
         "sacct": "", "jobcomp": "", "queue": "", "values": {}, "run": None, "runs": [],

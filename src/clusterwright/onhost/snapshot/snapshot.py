@@ -20,14 +20,17 @@ Document = Dict[str, Any]
 
 
 def main() -> int:
-    """Print the JSON document for the request in the first argument."""
+    """Print the cluster's present state for the request in the first argument as JSON; return 0."""
     request = json.loads(sys.argv[1])
     sys.stdout.write(json.dumps(document(request)) + "\n")
     return 0
 
 
 def document(request: Dict[str, Any]) -> Document:
-    """Return the snapshot as a document: the results of all parts."""
+    """Return jobs, nodes, measurements, alerts and runs of the cluster, queried in parallel.
+
+    A source that fails or takes too long is named in `silent`.
+    """
     limit_s = float(request.get("limit_s", 10))
     separator = "\x1ew" + os.urandom(8).hex() + "\x1e"  # random, so no job name contains it
     result: Document = {

@@ -41,7 +41,7 @@ class Tracker:
             self._client.log_batch(self._id, metrics=metrics[start : start + MOST])
 
     def close(self, *, finished: bool) -> None:
-        """Set the MLflow run's final status, which a resumed run resets."""
+        """Set the MLflow run's final status, FINISHED or KILLED, which a resumed run resets."""
         self._client.set_terminated(self._id, status="FINISHED" if finished else "KILLED")
 
     def _find(self, name: str, config: Dict[str, Any]) -> str:

@@ -35,5 +35,5 @@ class Tracker:
             self._swanlab.log(dict(row.values), step=row.step)
 
     def close(self, *, finished: bool) -> None:
-        """Wait until all measurements are sent."""
+        """End the SwanLab run as successful if `finished`, else as aborted; wait until all measurements are sent."""
         self._swanlab.finish(state="success" if finished else "aborted")

@@ -30,7 +30,7 @@ class Tracker:
         self._file.flush()
 
     def close(self, *, finished: bool) -> None:  # noqa: ARG002 (every tracker's signature)
-        """Close the file."""
+        """Close the event file; `finished` has no effect."""
         self._file.close()
 
 

@@ -35,5 +35,5 @@ class Tracker:
             self._run.log({**row.values, "step": row.step})
 
     def close(self, *, finished: bool) -> None:
-        """Wait until all measurements are sent."""
+        """End the W&B run as successful if `finished`, else as failed; wait until all measurements are sent."""
         self._run.finish(exit_code=0 if finished else 1)

@@ -16,7 +16,10 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 
 
 def enabled_collectors(settings: ExporterSettings) -> Dict[str, ModuleType]:
-    """Return this host's collectors by name; imported here, so that their processes share memory pages."""
+    """Import all collectors and return the modules enabled on this host, by name.
+
+    They are imported here, so that their processes share memory pages.
+    """
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     modules = {name: importlib.import_module(f"{__name__}.{name}") for name in names}
     return {name: module for name, module in modules.items() if module.is_enabled(settings)}

@@ -13,12 +13,15 @@ LIMIT_S = 10.0
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
-    """Return True on the controller, where slurmctld runs."""
+    """Return True if this host is the controller, where slurmctld runs."""
     return settings.control
 
 
 def collect(_settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield whether slurmdbd responds; nothing if slurmctld does not respond or uses no slurmdbd."""
+    """Yield the metric `slurm_accounting_up`: 1 if slurmdbd responds, else 0.
+
+    Nothing if slurmctld does not respond or uses no slurmdbd.
+    """
     config = command_output(["scontrol", "show", "config"], LIMIT_S) or ""
     if "accounting_storage/slurmdbd" not in config:
         return

@@ -22,7 +22,7 @@ def is_enabled(settings: ExporterSettings) -> bool:
 
 
 def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield for each path whether statvfs succeeds in time, and the seconds that it takes."""
+    """Yield for each path of the settings whether statvfs succeeds in time (1 or 0), and its seconds."""
     answers = gauge("file_system_answers", "1 if the file system responds within 5 s without an error.")
     seconds = gauge("file_system_answer_seconds", "Response time of the file system.")
     for path, elapsed_s in probe_all(settings.paths, settings.run).items():

@@ -24,7 +24,7 @@ def is_enabled(settings: ExporterSettings) -> bool:
 
 
 def collect(_settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield the metrics of all GPUs; without the driver's library only `gpus_seen` with 0."""
+    """Yield the metrics of all GPUs that respond; without the driver's library only `gpus_seen` with 0."""
     visible = gauge("gpus_seen", "GPUs that respond to the driver.")
     nvml = state.get("nvml")
     if nvml is None:
@@ -96,7 +96,10 @@ def _read_gpu(gpu: NvmlGpu, into: Dict[str, Family], driver: str, state: Dict[An
 
 
 def _links(gpu: NvmlGpu, state: Dict[Any, Any]) -> Dict[str, Optional[float]]:
-    """Return the NVLink metrics, read every LINKS_EVERY collections and cached in between."""
+    """Return a GPU's number of active NVLinks and of NVLink errors, by metric name; None for both without NVLinks.
+
+    They are read every LINKS_EVERY collections and cached in between.
+    """
     key = ("links", gpu.uuid)
     if key not in state or state.get("round", 0) % LINKS_EVERY == 0:
         links = {number: gpu.link(number) for number in range(LINKS)}

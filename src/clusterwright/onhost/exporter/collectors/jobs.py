@@ -29,12 +29,15 @@ class JobSample:
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
-    """Return True on hosts where slurmd runs."""
+    """Return True if slurmd runs on this host by the settings."""
     return settings.slurmd
 
 
 def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield the metrics of the jobs; ended jobs are dropped, because Slurm's accounting has them."""
+    """Yield the metrics of the jobs that run on this host: CPU, memory, I/O, GPUs, network.
+
+    Network bytes only of a job that had the host alone; jobs that have ended are dropped.
+    """
     jobs_by_id: Dict[str, JobSample] = state.setdefault("jobs", {})
     groups = cgroups.jobs(settings.cgroup)
     records: JobRecords = state.setdefault("records", JobRecords())
@@ -86,7 +89,7 @@ def _families() -> Dict[str, Family]:
 def _used(
     job: JobSample, group: cgroups.ControlGroup, pids: List[int], proc: str
 ) -> Dict[str, Optional[float]]:
-    """Return CPU time, I/O bytes and OOM kills of a job.
+    """Return a job's CPU seconds, bytes read and written, and OOM kills so far, by metric name.
 
     CPU time is from the cgroup if it counts it, else from all processes seen so far, as I/O bytes are.
     """
@@ -135,7 +138,10 @@ def _add_values(
 
 
 def _add_gpus(record: Job, into: Dict[str, Family], settings: ExporterSettings, places: Any) -> None:
-    """Add the GPUs of the job, from the file that the prolog writes before the job starts."""
+    """Add a `gpu_info` sample for each GPU of the job to `into`.
+
+    The GPUs are from the file that the prolog writes before the job starts; none without it.
+    """
     text = text_of(os.path.join(settings.hooks, "jobs", f"{record.number}.held"), 4096)
     minors = (ascii_int(part) for part in text.strip().split(","))
     for minor in (number for number in minors if number is not None):

@@ -22,7 +22,7 @@ def is_enabled(settings: ExporterSettings) -> bool:
 
 
 def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield the error counters of each RDMA adapter that has them."""
+    """Yield the error counters of each port of the RDMA adapters; counters that a driver lacks are left out."""
     errors = counter("rdma_errors_total", "Errors of an RDMA port, by the driver's counter name.")
     for device in sorted(os.listdir(settings.infiniband)):
         ports = os.path.join(settings.infiniband, device, "ports")

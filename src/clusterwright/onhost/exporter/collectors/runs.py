@@ -56,7 +56,7 @@ class Followed:
         self.most: Dict[Tuple[str, Tuple[Tuple[str, str], ...]], float] = {}
 
     def read(self, sizes: Counter[int]) -> None:
-        """Read new events, and add the memory of the run to that of its owner.
+        """Read the run's new events, and add the memory of the run to that of its owner in `sizes`.
 
         Raises:
             ValueError: the run or its owner takes too much memory.
@@ -75,7 +75,10 @@ def is_enabled(settings: ExporterSettings) -> bool:
 
 
 def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield the metrics of all runs; a run with invalid events does not affect the others."""
+    """Yield the metrics of all training runs in the runs folder that are active or have ended recently.
+
+    A run with invalid events counts in `run_unreadable` and does not affect the others.
+    """
     runs_by_name: Dict[str, Followed] = state.setdefault("runs", {})
     now = time.time()
     _find(settings.runs, runs_by_name, state.setdefault("past", set()), now)
@@ -107,7 +110,7 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
 
 @contextlib.contextmanager
 def processor_time(seconds: float) -> Iterator[None]:
-    """Limit the processor time of the block, in the main thread of a collector's process.
+    """Limit the processor time of a `with` block, in the main thread of a collector's process.
 
     Raises:
         TooSlowError: it takes longer.
@@ -126,7 +129,10 @@ def processor_time(seconds: float) -> Iterator[None]:
 
 
 def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: float) -> None:
-    """Add new runs to `runs_by_name`, and drop removed and old ones."""
+    """Add new runs to `runs_by_name`, and remove deleted ones and those that ended or lost their heartbeat long ago.
+
+    Names of the latter are added to `past`, and not read again.
+    """
     names = list(filter(is_safe_name, list_shared_folder(folder)))  # `wright train` gives no other names
     for removed in (set(runs_by_name) | past) - set(names):
         runs_by_name.pop(removed, None)
@@ -169,12 +175,12 @@ def _ended(folder: str) -> Optional[float]:
 
 
 def _alive(folder: str) -> float:
-    """Return the time of the run's last heartbeat."""
+    """Return the time of the run's last heartbeat, 0 without one."""
     return _time(os.path.join(folder, "pulse")) or 0.0
 
 
 def _checked(samples: Iterable[_Sample]) -> List[_Sample]:
-    """Return the samples.
+    """Return the samples as a list, with all values as floats; None remains.
 
     Raises:
         ValueError: they are too many, or a value is not a number.
@@ -187,7 +193,7 @@ def _checked(samples: Iterable[_Sample]) -> List[_Sample]:
 
 
 def _samples(run: Followed, now: float) -> Iterator[_Sample]:
-    """Yield the metrics of `wright status --metrics`, and those that only a continuous reader can compute."""
+    """Yield a run's metrics: those of `wright status --metrics`, and those that need a continuous reader."""
     events = run.events.all()
     running = _is_running(run.folder, events, now)
     submitted = run.record.get("submitted")
@@ -231,7 +237,7 @@ def _is_running(folder: str, events: List[Dict[str, Any]], now: float) -> bool:
 
 
 def _now(events: List[Dict[str, Any]], chain: List[Any]) -> Dict[str, Any]:
-    """Return the run's generation, newest complete checkpoint and slowest rank."""
+    """Return the run's generation, step of the newest complete checkpoint, and slowest rank; None if unknown."""
     generations = chain[-1].generations if chain else ()
     saved = [event.get("step") for event in events if event["event"] == "checkpoint"]
     late = slow.now(events)
@@ -264,7 +270,10 @@ def _moments(run: Followed, events: List[Dict[str, Any]], now: float, *, running
 
 
 def _peak(run: Followed, name: str, more: Mapping[str, str], value: Optional[float]) -> Optional[float]:
-    """Return the maximum so far: a counter must not fall when work that was lost leaves its goodput bin."""
+    """Return the maximum of a run's counter so far, None for None.
+
+    A counter must not fall when work that was lost leaves its goodput bin.
+    """
     if value is None:
         return None
     key = (name, tuple(more.items()))
@@ -280,7 +289,7 @@ def _time(path: str) -> Optional[float]:
 
 
 def _user(folder: str) -> str:
-    """Return the owner of the folder, whatever its files contain."""
+    """Return the name of the user who owns the folder, or the uid without a name, whatever its files contain."""
     uid = os.stat(folder).st_uid
     try:
         return pwd.getpwuid(uid).pw_name

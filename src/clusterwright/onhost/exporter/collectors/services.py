@@ -20,9 +20,9 @@ def is_enabled(_settings: ExporterSettings) -> bool:
 
 
 def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield whether a munge credential can be encoded and decoded, and whether slurmd answers a message.
+    """Yield 1 or 0: whether a munge credential can be encoded and decoded, and whether slurmd answers a message.
 
-    An open port of slurmd would prove nothing.
+    The latter only where slurmd runs; an open port of slurmd would prove nothing.
     """
     munge = gauge("munge_answers", "1 if munge encodes and decodes a credential.")
     yield munge.add(

@@ -35,12 +35,15 @@ _SHARES = ["sshare", "-a", "-n", "-P", "-o", "Account,User,NormShares,EffectvUsa
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
-    """Return True on the controller, where slurmctld runs."""
+    """Return True if this host is the controller, where slurmctld runs."""
     return settings.control
 
 
 def collect(_settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield Slurm's metrics; a controller that does not respond is `slurm_up` 0, not a failed collection."""
+    """Yield Slurm's metrics: scheduler, nodes, partitions, jobs and shares.
+
+    If slurmctld does not respond, only `slurm_up` 0: the collection has not failed.
+    """
     up = gauge("slurm_up", "1 if slurmctld responds.")
     output = command_output(["sdiag"], LIMIT_S)
     yield up.add(float(output is not None))
@@ -100,7 +103,10 @@ def of_nodes(nodes: Iterable[Node]) -> Iterator[Family]:
 
 
 def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
-    """Yield the number of jobs and of their GPUs, and the longest wait of a job that could run."""
+    """Yield the number of jobs and of their GPUs, and the longest wait of a job that could run, in seconds.
+
+    Each by partition and account, the numbers also by state.
+    """
     count: Counter[Tuple[str, str, str]] = Counter()
     gpus: Counter[Tuple[str, str, str]] = Counter()
     waits: Dict[Tuple[str, str], float] = {}
@@ -130,12 +136,12 @@ def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
 
 
 def _seconds(time: str) -> float:
-    """Return a time as epoch seconds, 0 if there is none."""
+    """Return a text of epoch seconds as a number, 0 if it is not one."""
     return float(ascii_int(time) or 0)
 
 
 def of_shares(shares: List[slurm_text.Share]) -> Iterator[Family]:
-    """Yield share, usage and fairshare of each account."""
+    """Yield share, decayed usage and fairshare factor of each account as metrics."""
     share = gauge("slurm_share_ratio", "Share of the cluster that the account is entitled to.")
     use = gauge("slurm_use_ratio", "Recent usage of the account, decayed by Slurm.")
     fair = gauge("slurm_fairshare_ratio", "Fairshare factor of the account; the mean of its users.")

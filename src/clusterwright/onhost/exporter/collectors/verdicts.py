@@ -17,14 +17,14 @@ _PART = re.compile(r"GPU-[0-9a-f-]+|/\S*|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
-    """Return True where slurmd runs, as the health program does."""
+    """Return True if slurmd, and so the health program, runs on this host by the settings."""
     return settings.slurmd
 
 
 def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield the verdicts and the time of the last check; nothing before the first one.
+    """Yield 1 for each faulty part of this host and the time of the last check, from the health program's file.
 
-    Only failed checks have a verdict; lines that name no check are left out.
+    Nothing before the first check; lines that name no check are left out.
     """
     path = os.path.join(settings.hooks, FAULTS_FILE)
     try:
@@ -42,7 +42,7 @@ def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Fami
 
 
 def _split(line: str) -> Tuple[str, str]:
-    """Return the check's code, and the GPU, path or PCI device that the line names."""
+    """Return the check's code at the start of a line, and the GPU, path or PCI device that it names, "" if none."""
     check, _, detail = line.strip().partition(" ")
     part = _PART.search(detail)
     return check, part[0] if part else ""

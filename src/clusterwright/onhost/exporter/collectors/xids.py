@@ -26,7 +26,10 @@ def is_enabled(settings: ExporterSettings) -> bool:
 
 
 def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield count and last time of each XID; the time is needed because increase() ignores a counter's first sample."""
+    """Yield count and last time of each XID (NVIDIA driver error) in the kernel log, by GPU.
+
+    The time is needed because increase() ignores a counter's first sample. The counts are kept in a state file.
+    """
     document = state.setdefault("document", state_files.read(settings.state, NAME))
     position, rows = document.setdefault("place", {}), document.setdefault("rows", {})
     lines = kernel_log.read_new_lines(position)
@@ -38,9 +41,9 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
 
 
 def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
-    """Count the XID of a line by `PCI XID` in `rows`, with the time of the newest; other lines do nothing.
+    """Count the XID of a kernel log line by `PCI XID` in `rows`, with the time of the newest.
 
-    A line that repeats one at most BURST_S before does not count, nor does a new XID beyond MOST.
+    Not counted: a line without an XID, one that repeats another at most BURST_S before, a new XID beyond MOST.
     """
     event = read(text)
     if event is None:
@@ -55,7 +58,7 @@ def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
 
 
 def read(text: str) -> Optional[Tuple[str, str, bool]]:
-    """Parse a line of the log into PCI address, XID and whether it may repeat another line; None for any other line."""
+    """Parse a kernel log line into PCI address, XID and whether it may repeat another line; None for any other line."""
     if match := _XID.match(text):
         return address(match[1]), match[2], False
     if match := _SXID.match(text):

@@ -17,15 +17,15 @@ class Switch(Provider):
         self.path = settings.provider.get("socket", SOCKET)
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
-        """Boot the hosts."""
+        """Boot the hosts; return the error of each, "" for success."""
         return self._request("on", hosts)
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
-        """Shut the hosts down, or kill them."""
+        """Shut the hosts down, or with `hard` kill them; return the error of each, "" for success."""
         return self._request("kill" if hard else "off", hosts)
 
     def state(self, hosts: List[str]) -> Dict[str, str]:
-        """Return the state that the lab reports."""
+        """Return the power state of each host as the lab reports it; `? ...` if it cannot be queried."""
         return {host: power_state or "?" for host, power_state in self._request("state", hosts, "? ").items()}
 
     def _request(self, verb: str, hosts: List[str], prefix: str = "") -> Dict[str, str]:

@@ -25,7 +25,10 @@ class Switch(Provider):
         return self._all("on", hosts)
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:  # noqa: ARG002 (every provider's signature)
-        """Run the program `off`; the site decides whether it is an orderly shutdown."""
+        """Run the site's program `off` for the hosts; return the error of each, "" for success.
+
+        `hard` has no effect: the site decides whether it is an orderly shutdown.
+        """
         return self._all("off", hosts)
 
     def state(self, hosts: List[str]) -> Dict[str, str]:

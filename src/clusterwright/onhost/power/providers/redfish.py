@@ -88,7 +88,7 @@ class Https(HTTPSHandler):
     """HTTPS by `Connection`."""
 
     def https_open(self, request: Request) -> Any:
-        """Send a request."""
+        """Send an HTTPS request over a `Connection` and return the response."""
         return self.do_open(Connection, request, context=self._context)  # type: ignore[attr-defined] # (set by its constructor)
 
 
@@ -96,7 +96,7 @@ class NoRedirects(HTTPRedirectHandler):
     """Follows no redirect: it would send the password of the BMCs to any host that a BMC names."""
 
     def redirect_request(self, *_arguments: Any) -> None:
-        """Follow none: the caller gets the redirect as an HTTPError."""
+        """Follow no redirect: return None, so that the caller gets it as an HTTPError."""
 
 
 class Switch(PerHostProvider):
