@@ -6,17 +6,17 @@ import os
 
 
 def out(text: str) -> None:
-    """Write one line to standard output."""
+    """Write one line to standard output, unbuffered; a failure is ignored."""
     _write(1, text)
 
 
 def error(text: str) -> None:
-    """Write one line to standard error."""
+    """Write one line to standard error, unbuffered; a failure is ignored."""
     _write(2, text)
 
 
 def _write(file: int, text: str) -> None:
-    """Write a line unbuffered; a failure is ignored.
+    """Write one line to a file descriptor, unbuffered; a failure is ignored.
 
     A failed write in Python's buffer would fail again at exit and change the exit code.
     """

@@ -167,7 +167,7 @@ def decide(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _present(state: State, event: Event) -> State:
-    """Return the state with ready, lost and barred hosts updated for the event; a barred host does not join."""
+    """Return the state with ready, lost and barred hosts updated for an event; a barred host does not join."""
     if event.kind == "joined" and event.host not in state.barred:
         return replace(
             state,
@@ -278,7 +278,7 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _next(policy: Policy, state: State, event: Event) -> Decision:
-    """Decide what follows after all ranks of the last generation have ended; nothing while the job is deserted."""
+    """Return what follows after all ranks of the last generation have ended; nothing while it waits for lost hosts."""
     if state.reason == FINISHED or event.finished:
         return _end(state, FINISHED, "every rank exited with code 0")
     if state.stop_reason:
@@ -293,9 +293,9 @@ def _next(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _check_deserted(policy: Policy, state: State, event: Event) -> State:
-    """Set `deserted` while no member is ready: the job waits up to `return_s` for them and their in-memory checkpoints.
+    """Return the state with `deserted` True while no host of the last generation is ready.
 
-    Not with `on_host_loss: fail`.
+    The job waits up to `return_s` for them and their in-memory checkpoints; not with `on_host_loss: fail`.
     """
     trained = set(state.members) - set(state.barred)
     deserted = (
@@ -306,7 +306,7 @@ def _check_deserted(policy: Policy, state: State, event: Event) -> State:
 
 
 def _after_loss(policy: Policy, state: State, event: Event) -> Decision:
-    """Continue on a standby host, on fewer hosts or in a successor job, or end, by `recovery.on_host_loss`."""
+    """Return what follows the loss of hosts, by `on_host_loss`: a start, a successor job, or the end as failed."""
     lost_names = ", ".join(state.lost_hosts)
     if policy.on_host_loss == "fail":
         return _end(state, FAILED, f"lost {lost_names}; `recovery.on_host_loss` is `fail`")
@@ -322,7 +322,7 @@ def _fewest(policy: Policy) -> int:
 
 
 def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
-    """Restart after a rank's failure from the newest checkpoint, or end: not retryable, or no progress by restarts.
+    """Return what follows a rank's failure: a restart, or the end: not retryable, or no progress by restarts.
 
     After a second failure without progress, the host that failed is barred if a standby host is ready.
     """
@@ -383,12 +383,12 @@ def _end(state: State, outcome: str, reason: str) -> Decision:
 
 
 def _bar(state: State, host: str) -> State:
-    """Exclude the host from training in this job, even if it reports ready."""
+    """Return the state in which the host is barred from training in this job, even if it reports ready."""
     return replace(state, barred=(*_exclude(state.barred, host), host))
 
 
 def _set_lost(state: State, *hosts: str) -> State:
-    """Move these hosts from ready to lost."""
+    """Return the state in which these hosts are lost and not ready."""
     return replace(
         state, ready=_exclude(state.ready, *hosts), lost_hosts=(*_exclude(state.lost_hosts, *hosts), *hosts)
     )

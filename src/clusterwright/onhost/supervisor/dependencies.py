@@ -18,7 +18,7 @@ OVER, FAILED, WAITS = 0, 1, 3
 
 
 def newest(run: str) -> str:
-    """Return the id of the run's newest job; empty if unknown."""
+    """Return the id of the newest job of the run in a folder; empty if unknown."""
     chain = os.path.join(run, "chain")
     numbers = [int(name) for name in os.listdir(chain) if name.isdigit()] if os.path.isdir(chain) else []
     path = os.path.join(chain, str(max(numbers))) if numbers else os.path.join(run, "jobs")
@@ -30,7 +30,7 @@ def newest(run: str) -> str:
 
 
 def submit_dependent_job(folder: Folder, job_id: str) -> str:
-    """Submit a new job of this run that starts after the given job; return the error of sbatch, if any."""
+    """Submit a new job of this run that starts after the given job ends; return "" or the error of sbatch."""
     env = [f"{name}={os.environ[name]}" for name in schedulers.FORWARDED_VARIABLES if name in os.environ]
     dependency = f"--dependency=afterany:{job_id}"
     code, out = schedulers.slurm(
@@ -44,9 +44,10 @@ def submit_dependent_job(folder: Folder, job_id: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check the runs in the arguments; return OVER if all have finished, FAILED if one failed.
+    """Check the runs that this one depends on; return OVER if all have finished, FAILED if one failed.
 
-    WAITS: one still runs, and a new job of this run, which this call submitted, waits for it.
+    WAITS: one still runs, and a new job of this run, which this call submitted, waits for it. The first argument is
+    this run's folder, the others are those runs.
     """
     folder, runs = Folder(arguments[0]), arguments[1:]
     for run in runs:

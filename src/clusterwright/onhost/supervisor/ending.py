@@ -30,7 +30,10 @@ class Ending:
         self._in_slurm = in_slurm
 
     def end_with_handoff(self, action: d.Handoff, generation: int, began: str) -> int:
-        """Submit a successor job; if Slurm refuses it, leave the run to the standby job or end it as failed."""
+        """Submit a successor job that continues the run; return this job's exit code.
+
+        If Slurm refuses it, leave the run to the standby job, or without one end it as failed.
+        """
         job_id, error = self._scheduler.submit_successor(action.lost_hosts)
         if not job_id and self._scheduler.has_standby:
             self._log(
@@ -47,7 +50,7 @@ class Ending:
         return 0 if self._in_slurm else EXIT_HANDOFF
 
     def end(self, outcome: str, reason: str, generation: int, began: str) -> int:
-        """End the run with this outcome: record it, and cancel the standby job. Return the exit code."""
+        """End the run: write its outcome to ended.json, log it, cancel the standby job; return the exit code."""
         self._scheduler.cancel_standby()
         reason = f"{reason}; first failure: {began}" if began else reason
         self._log(f"{outcome}: {reason}")

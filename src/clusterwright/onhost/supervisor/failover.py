@@ -38,7 +38,7 @@ class Failover:
 
     @property
     def over(self) -> bool:
-        """True when the run has ended or another job continues it, so that this job has nothing left to do."""
+        """Return True if the run has ended or another job continues it, so that this job has nothing left to do."""
         newest = self._folder.read(p.NAME)
         job_id = os.environ.get("SLURM_JOB_ID", newest.get("job_id"))
         return bool(
@@ -46,7 +46,7 @@ class Failover:
         )
 
     def greeted(self, orders: Mapping[str, Any]) -> None:
-        """Store the orders, the settings of the run, of a supervisor that has authenticated itself."""
+        """Store the orders (settings of the run) of a supervisor that has authenticated itself."""
         self._orders = orders
         self.record_beats(0)
 
@@ -55,7 +55,10 @@ class Failover:
         self._heartbeat = p.Heartbeat(p.Beat(int(self._orders["number"]), count), time.monotonic())
 
     def turn(self) -> None:
-        """Read the heartbeat file: follow a newer supervisor; if the heartbeat has stopped, try to start another."""
+        """Read the heartbeat file: follow a newer supervisor; if the heartbeat has stopped, try to start another.
+
+        None is started for a local run, or before the first supervisor has sent its orders.
+        """
         document = self._folder.read(p.NAME)
         stalled_s = self._heartbeat.stalled_s(p.Beat.from_document(document), time.monotonic())
         if self._heartbeat.last_beat.number > int(self._orders.get("number", 0)) and document.get("port"):
@@ -64,7 +67,7 @@ class Failover:
             self._claim(self._heartbeat.last_beat.number + 1, round(stalled_s, 2))
 
     def wait(self) -> None:
-        """Wait until the child supervisor has ended: when an agent ends, Slurm kills its children."""
+        """Wait, at most SHUTDOWN_S, for the end of the child supervisor: Slurm kills it when the agent ends."""
         deadline = time.monotonic() + SHUTDOWN_S
         while self.child and time.monotonic() < deadline:
             if self.child in [pid for pid, _ in processes.reap()] or self.child not in _descendants():

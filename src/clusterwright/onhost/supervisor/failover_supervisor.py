@@ -20,7 +20,10 @@ from clusterwright.onhost.supervisor.supervisor import Supervisor
 
 
 def main() -> int:
-    """Supervise the rest of the job; nothing reads the exit code."""
+    """Supervise the remainder of a job after its supervisor was lost; the orders are JSON on stdin.
+
+    Return an exit code that nothing reads.
+    """
     orders = json.loads(sys.stdin.readline())
     folder = Folder(sys.argv[1])
     record = read_record(folder.path)

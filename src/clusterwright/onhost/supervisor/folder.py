@@ -31,7 +31,10 @@ class Folder:
         return os.path.exists(self.path_to(name))
 
     def write(self, name: str, document: Dict[str, Any]) -> bool:
-        """Write a JSON document atomically; return False if the storage fails, which must not end a training."""
+        """Write a JSON document to a file of the run's folder atomically; return False if the storage fails.
+
+        Such a failure must not end a training.
+        """
         try:
             write_atomic(self.path_to(name), json.dumps(document), durable=False)
         except OSError as error:
@@ -56,7 +59,7 @@ class Folder:
             return
 
     def claim(self, name: str, text: str) -> bool:
-        """Create the file with this text; return False if it exists already, so another process has the claim."""
+        """Create a file of the run's folder with this text; return False if it exists: another process has it."""
         try:
             handle = os.open(self.path_to(name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError:
@@ -66,7 +69,7 @@ class Folder:
         return True
 
     def token(self) -> str:
-        """Return the run's secret, created on the first call; only the run's user can read it (mode 0600)."""
+        """Return the run's secret, creating it if it does not exist; only the run's user can read it (mode 0600)."""
         self.claim("token", secrets.token_hex(32))
         # the creator writes 64 bytes; 5 s is ten thousand times what that takes
         deadline = time.monotonic() + 5
@@ -79,22 +82,25 @@ class Folder:
         raise OSError(f"{self.path_to('token')} is incomplete; remove it and submit the job again")
 
     def join_chain(self, job_id: str) -> int:
-        """Add this job to the run's chain and return its number, from 1; the highest number supervises."""
+        """Add this job to the run's chain of supervisors and return its number, from 1; the highest supervises."""
         number = 1 + max(_numbers(self.path_to("chain")), default=0)
         while not self.claim(f"chain/{number}", job_id):
             number += 1
         return number
 
     def successor(self, number: int) -> str:
-        """Return the job id of the supervisor with the next number, for which this one must stop; empty if none."""
+        """Return the job id of the supervisor with the number after `number`; empty if there is none."""
         return self._text(f"chain/{number + 1}")
 
     def jobs_to(self, number: int) -> int:
-        """Return the number of distinct jobs in the chain up to this number; one job has several after a failover."""
+        """Return the number of distinct jobs in the chain of supervisors up to this number.
+
+        One job has several supervisors after a failover.
+        """
         return len({self._text(f"chain/{link}") for link in range(1, number + 1)})
 
     def _text(self, name: str) -> str:
-        """Return the text of a claim; `?` while it is being written, empty if there is none."""
+        """Return the text of a claim (a file of the run's folder); `?` while it is being written, empty without one."""
         try:
             with open(self.path_to(name), encoding="utf-8") as file:
                 return file.read() or "?"
@@ -102,7 +108,7 @@ class Folder:
             return ""
 
     def last_generation(self) -> int:
-        """Return the number of the newest generation that was started; 0 for none."""
+        """Return the number of the newest generation that was started, by the folders of logs; 0 for none."""
         return max(_numbers(self.path_to("logs")), default=0)
 
     def trained_hosts(
@@ -113,7 +119,7 @@ class Folder:
         return tuple(host for host in begun if host not in lost_hosts) or begun
 
     def newest_step(self, checkpoints: Optional[str] = None) -> int:
-        """Return the step of the newest checkpoint folder, unverified: the runtime verifies it; 0 for none."""
+        """Return the step of the newest checkpoint folder, which is not verified here; 0 for none."""
         folder = checkpoints or self.path_to("checkpoints")
         names = [name[5:] for name in _names(folder) if name.startswith("step-")]
         return max((int(name) for name in names if name.isdigit()), default=0)
@@ -130,7 +136,7 @@ class Events:
         self._torn = False
 
     def write(self, event: str, generation: int, **more: Any) -> None:
-        """Append one event with the time, the host, the generation and these fields."""
+        """Append an event with time, host, generation and these fields to the event file; a failure is only logged."""
         line = {"time": time.time(), "event": event, "host": self._host, "generation": generation, **more}
         data = b"\n" * self._torn + json.dumps(line).encode() + b"\n"
         try:
@@ -163,7 +169,10 @@ def set_umask(path: str) -> None:
 
 
 def open_run(path: str) -> Tuple[Folder, JobRecord]:
-    """Return the folder of a run and its record; an invalid record ends the run as failed, and this process."""
+    """Set the umask by the run's folder; return the folder of the run and its record.
+
+    An invalid record ends the run as failed, and this process.
+    """
     set_umask(path)
     folder = Folder(path)
     try:

@@ -16,12 +16,12 @@ class Beat(NamedTuple):
 
     @classmethod
     def from_document(cls, document: Dict[str, Any]) -> Beat:
-        """Return the heartbeat in the content of the heartbeat file; zero for an empty one."""
+        """Return the heartbeat in the content of the heartbeat file; number and counter 0 for an empty one."""
         return cls(int(document.get("number", 0)), int(document.get("beats", 0)))
 
 
 def listen_address(document: Dict[str, Any]) -> Tuple[str, int]:
-    """Return address and port of the supervisor in the content of the heartbeat file."""
+    """Return the supervisor's address and port from the content of the heartbeat file; "" and 0 for an empty one."""
     return str(document.get("address", "")), int(document.get("port", 0))
 
 

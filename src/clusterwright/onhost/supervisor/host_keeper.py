@@ -51,7 +51,10 @@ class Keeper:
         self._environment = {**os.environ, "CLUSTERWRIGHT_HOST": host}
 
     def run(self) -> int:
-        """Keep the host in the run until the run ends; return the exit code."""
+        """Keep the host's agent and, if needed, a supervisor running until the run ends; return 0.
+
+        It also ends at a signal, or if the run's folder is removed.
+        """
         while not self.leaving and not self.folder.has("ended.json"):
             try:
                 os.listdir(
@@ -69,7 +72,10 @@ class Keeper:
         return 0
 
     def turn(self, now: float) -> None:
-        """Collect what has ended, and start what is missing."""
+        """Collect processes that have ended; start the agent if there is a supervisor, else the next supervisor.
+
+        A supervisor only once none has continued the run for long enough.
+        """
         document = self.folder.read(heartbeat.NAME)
         stalled_s = self._heartbeat.stalled_s(heartbeat.Beat.from_document(document), now)
         self._collect()
@@ -83,7 +89,10 @@ class Keeper:
             self._start_supervisor()
 
     def check_lease(self, now: float) -> None:
-        """Cancel the run if the command that holds its lease is gone; a run without a lease outlives its command."""
+        """Cancel the run if its lease file has not changed for LEASE_S: the command that holds it is gone.
+
+        A run without a lease outlives its command.
+        """
         try:
             with open(self.folder.path_to(LEASE), encoding="ascii") as file:
                 text = file.read()
@@ -109,7 +118,7 @@ class Keeper:
         processes.end_descendants(SHUTDOWN_S)
 
     def _restart_delay_s(self, document: Dict[str, Any]) -> float:
-        """Return how long no supervisor may continue the run before this host starts one."""
+        """Return the seconds without a supervisor after which this host starts one."""
         rank = self.record.host_names.index(self.host)
         if not document:
             return STALLED_S * bool(rank) + STAGGER_S * rank
@@ -124,7 +133,10 @@ class Keeper:
         self._agent_at = now
 
     def _start_supervisor(self) -> None:
-        """Start the next supervisor, unless the last one or its agents still end."""
+        """Start the next supervisor, unless this host's agent or last supervisor still runs.
+
+        The latter is terminated first.
+        """
         if self._agent:
             return
         if self._supervisor:
@@ -150,7 +162,7 @@ class Keeper:
 
 
 def lock(run: str, host: str) -> Optional[socket.socket]:
-    """Return the lock of this run's keeper on this host, which its process holds; None if another process has it."""
+    """Return a socket that is the lock of this run's keeper on this host; None if another process holds it."""
     digest = hashlib.sha256(f"{run}\0{host}".encode()).hexdigest()[:32]
     holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -164,7 +176,7 @@ def lock(run: str, host: str) -> Optional[socket.socket]:
 def main() -> int:
     """Keep this host in the run of the command line; return the exit code, 0 at once if another process does so.
 
-    If the run was resumed meanwhile, the process becomes a new keeper.
+    If the run was resumed meanwhile, this process is replaced by a new keeper.
     """
     run, host = sys.argv[1:]
     holder = lock(run, host)

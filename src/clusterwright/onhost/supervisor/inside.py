@@ -34,7 +34,7 @@ class Image:
     python: str
 
     def step(self) -> List[str]:
-        """Return srun's options that start a step in the image; none for Apptainer, which is in `command`."""
+        """Return srun's options that start a step in the container image; none for Apptainer, see `command`."""
         if self.runtime == "oci":
             return [f"--container={self.image}"]
         if self.runtime == "pyxis":
@@ -52,13 +52,13 @@ class Image:
 
 
 def parse_image(arguments: Sequence[str]) -> Image:
-    """Parse the four arguments runtime, image, mounts (separated by colons) and Python."""
+    """Return the image of four arguments: runtime, image, mounts (separated by colons) and Python."""
     runtime, image, mounts, python = arguments
     return Image(runtime, image, tuple(filter(None, mounts.split(":"))), python)
 
 
 def unfit(image: Image) -> str:
-    """Return why a training cannot run in the image (the last line of the failed check); empty if it can."""
+    """Return why a training cannot run in the container image (the last line of the failed check); "" if it can."""
     argv = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--quiet", *image.step()]
     result = processes.run([*argv, *image.command(("-c", CHECK_SCRIPT))], CHECK_TIMEOUT_S, merge=True)
     if result.stopped:
@@ -69,7 +69,7 @@ def unfit(image: Image) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check that the job's image can run a training; if not, end the run with the reason and return 1."""
+    """Check that the job's container image can run a training; if not, end the run with the reason and return 1."""
     run, *image_arguments = arguments
     image = parse_image(image_arguments)
     reason = unfit(image)

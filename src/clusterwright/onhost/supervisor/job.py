@@ -54,17 +54,17 @@ class JobRecord(NamedTuple):
 
     @property
     def in_slurm(self) -> bool:
-        """Whether Slurm allocates the hosts, starts successor jobs and enforces the time limit."""
+        """Return True if Slurm allocates the hosts, starts successor jobs and enforces the time limit."""
         return not self.local and not self.hosts
 
     @property
     def host_names(self) -> Tuple[str, ...]:
-        """The names of the hosts of a run without a scheduler."""
+        """Return the names of the hosts of a run without a scheduler, without `user@`; empty in Slurm."""
         return tuple(target.rpartition("@")[2] for target in self.hosts)
 
     @property
     def min_nodes(self) -> int:
-        """The smallest number of hosts that the run continues with."""
+        """Return the smallest number of hosts that the run continues with."""
         return self.job.elastic.min_nodes if self.job.elastic else self.job.nodes
 
 
@@ -89,7 +89,7 @@ def read_record(run: str) -> JobRecord:
 
 
 def _migrated(document: Any, path: str) -> Any:
-    """Return the document in the present schema, without its number."""
+    """Return the content of job.json migrated to the present schema, without its schema number."""
     schema = document.pop("schema", FIRST_SCHEMA) if isinstance(document, dict) else SCHEMA
     if schema not in range(FIRST_SCHEMA, SCHEMA + 1):
         raise InvalidRecordError(f"{path} has schema {schema!r}; this version reads up to {SCHEMA}: {_NEWER}")
@@ -102,7 +102,10 @@ def _migrated(document: Any, path: str) -> Any:
 
 
 def _section(kind: Any, fields: Any, path: str, prefix: str) -> Any:
-    """Convert a JSON object to a named tuple, nested objects included."""
+    """Return a JSON object as a named tuple of type `kind`, nested objects included.
+
+    Raises InvalidRecordError for missing and unknown fields; `prefix` is for its message.
+    """
     types = get_type_hints(kind)
     names = set(fields) if isinstance(fields, dict) else set()
     required = set(types) - set(kind._field_defaults)
@@ -120,7 +123,7 @@ def _section(kind: Any, fields: Any, path: str, prefix: str) -> Any:
 
 
 def _value(kind: Any, value: Any, path: str, prefix: str) -> Any:
-    """Convert a JSON value to the type of its field: lists to tuples, objects to named tuples."""
+    """Return a JSON value converted to the type of its field: lists to tuples, objects to named tuples."""
     inner: Tuple[Any, ...] = getattr(kind, "__args__", ())
     if isinstance(value, list):
         return tuple(_value(inner[0], item, path, prefix) for item in value)

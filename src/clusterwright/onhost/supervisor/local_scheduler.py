@@ -20,7 +20,10 @@ SUPERVISOR = "clusterwright.onhost.supervisor.supervisor"
 
 
 def main() -> int:
-    """Run supervisors until the run has ended; return the exit code of the last one."""
+    """Run supervisors one after the other until the run has ended; return the exit code of the last one.
+
+    The next one starts if one handed over or was killed, at most `recovery.successors` times.
+    """
     folder, record = open_run(sys.argv[1])
     current: List[int] = []
 

@@ -21,7 +21,7 @@ PAUSE_S = 0.5  # without a route, connect fails at once
 
 
 def start_probe(message: Message, local_address: str, answer: Callable[[Message], None]) -> None:
-    """Connect to the store from this host's address in a thread of its own, and pass the result to `answer`."""
+    """Test the connection to the rendezvous store from this host in a thread; pass the result to `answer`."""
     target = (str(message["address"]), int(message["port"]))
     threading.Thread(
         target=_probe, args=(message["meet"], target, local_address, answer), daemon=True
@@ -58,7 +58,7 @@ class Meeting:
 
     @property
     def joined(self) -> Dict[str, Peer]:
-        """The connected agents whose hosts are not known to be isolated on the ranks' network."""
+        """Return the connected agents whose hosts are not known to be isolated on the ranks' network, by host."""
         return {host: peer for host, peer in self._peers.by_host.items() if host not in self._isolated_hosts}
 
     def probe_all(self, number: int, store_peer: Peer, port: int, now: float) -> None:
@@ -70,7 +70,7 @@ class Meeting:
             self._peers.send(host, {"meet": number, "address": store_peer.address, "port": port})
 
     def reprobe(self, now: float) -> None:
-        """Repeat the connection test of the same generation when it is due."""
+        """Repeat the connection test of the same generation if it is due and the store's host is connected."""
         store_peer = self._peers.by_host.get(self._store_host)
         if store_peer and now >= self._requested_at + max(RECHECK_S, len(self._probed_hosts) / MOST_PER_S):
             self.probe_all(self._number, store_peer, self._port, now)
@@ -78,8 +78,8 @@ class Meeting:
     def receive(self, host: str, message: Message) -> List[Tuple[str, str]]:
         """Record a host's test result; return the hosts that it proves isolated, with reasons; mostly none.
 
-        A host that does not reach the store while others do is isolated itself; if several do not and none
-        does, the store's host is.
+        A host that does not reach the store while others do is isolated itself; if several do not and none does, the
+        store's host is.
         """
         if message["met"] != self._number or host not in self._probed_hosts:
             return []

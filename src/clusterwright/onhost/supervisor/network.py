@@ -19,7 +19,7 @@ FIRST_PORT, LAST_PORT = RUN_PORTS
 
 
 def interfaces() -> Dict[str, str]:
-    """Return each interface's first IPv4 address; further addresses of an interface are ignored."""
+    """Return the first IPv4 address of each network interface of this host, by name."""
     addresses = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
@@ -33,7 +33,10 @@ def interfaces() -> Dict[str, str]:
 
 
 def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
-    """Return the interface and its address inside the subnet, loopback last; None if this host has none."""
+    """Return name and address of the first interface inside the subnet, loopback last; None if this host has none.
+
+    `have` are the addresses by interface.
+    """
     network = ipaddress.ip_network(subnet)
     for name, address in sorted(have.items(), key=lambda item: item[1].startswith("127.")):
         if ipaddress.ip_address(address) in network:
@@ -42,7 +45,7 @@ def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
 
 
 def listen(address: str, backlog: int = 1024) -> socket.socket:
-    """Return a socket that listens on a free port of the range, which nobody can predict.
+    """Return a socket that listens on a free port of the range; the port is chosen at random.
 
     Raises:
         OSError: no port of the range is free, or the address is not this host's.
@@ -57,7 +60,7 @@ def listen(address: str, backlog: int = 1024) -> socket.socket:
 
 
 def listen_inside(subnet: str) -> socket.socket:
-    """Return a listening socket on this host's address inside the subnet.
+    """Return a socket that listens on this host's address inside the subnet, on a free port.
 
     Raises:
         OSError: this host has no address there.
@@ -69,7 +72,7 @@ def listen_inside(subnet: str) -> socket.socket:
 
 
 def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
-    """Return the listening socket; None if the port is in use."""
+    """Return a socket that listens on address and port; None if the port is in use."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -64,7 +64,7 @@ class Agent:
         self._interface = ("", "")
 
     def serve(self) -> int:
-        """Serve supervisors until one ends the run, or none is left; return the exit code."""
+        """Follow one supervisor after the other until one ends the run (return 0) or none is left (return 1)."""
         while True:
             line = self._connect()
             if line is None:
@@ -81,7 +81,10 @@ class Agent:
         return FENCE * self.job.recovery.heartbeat_timeout if self.orders else INITIAL_TIMEOUT_S
 
     def _connect(self) -> Optional[wire.WireLine]:
-        """Return an authenticated connection to the current supervisor, possibly a child process; None to give up."""
+        """Connect to the current supervisor, with retries, and authenticate; return the connection.
+
+        None if the run is over, this agent must leave, or no first supervisor answers in time.
+        """
         first_until = time.monotonic() + INITIAL_TIMEOUT_S
         while not self.leaving and not self._failover.over:
             if not self.orders and time.monotonic() > first_until:
@@ -138,7 +141,7 @@ class Agent:
         return {"store": port, **replica_facts}
 
     def _start_replicas(self, token: str) -> None:
-        """Open the memory for in-memory checkpoints of this host's ranks; it lasts as long as this agent."""
+        """Open the memory for in-memory checkpoints of this host's ranks, once, unless they are disabled."""
         if not self._replicas and not self._launcher.on_host and self.job.checkpoint.memory != "never":
             listener = network.listen(self._interface[1])
             self._replicas = Replicas(
@@ -146,7 +149,7 @@ class Agent:
             )
 
     def _acknowledge(self, local_rank: int, step: int) -> None:
-        """Record for the rank that its replica of this step has reached the peer host."""
+        """Record in a rank's progress page that its replica of this step has reached the peer host."""
         if self._standstill:
             self._standstill.pages[local_rank][progress.SHIPPED] = step
 
@@ -184,7 +187,7 @@ class Agent:
         return False
 
     def _send_notes(self, line: wire.WireLine) -> None:
-        """Send queued log lines and test results, and, once only, that Slurm has sent SIGTERM to this step."""
+        """Send queued notes and test results to the supervisor, and once that this step got SIGTERM."""
         while self._notes:
             line.send({"note": self._notes.popleft()})
         while self._answers:
@@ -249,7 +252,7 @@ class Agent:
         self._ranks.prepare_store(self._interface[1])
 
     def _variables(self, local_rank: int) -> Dict[str, str]:
-        """Return the variables of one rank for its progress page and its in-memory checkpoints."""
+        """Return the environment variables of one rank for its progress page and its in-memory checkpoints."""
         progress_variables = self._standstill.variables(local_rank) if self._standstill else {}
         return {**progress_variables, **(self._replicas.variables(local_rank) if self._replicas else {})}
 
@@ -273,7 +276,7 @@ class Agent:
             line.send(self._exited(message) if "exited" in message else message)
 
     def _exited(self, message: wire.Message) -> wire.Message:
-        """Complete the message of a rank's exit with reason and step; write its event, once per rank.
+        """Return the message of a rank's exit completed with reason and step; write its event once per rank.
 
         A rank that raises is reported twice.
         """

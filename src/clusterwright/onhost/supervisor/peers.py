@@ -63,7 +63,7 @@ class Peers:
         self._selector.register(wakeup_socket.open_wakeup_socket(), selectors.EVENT_READ, wakeup_socket.drain)
 
     def turn(self, wait_s: float) -> Iterator[PeerEvent]:
-        """Yield the events since the last call; wait for them at most `wait_s`, or until a signal arrives."""
+        """Yield the connections' events since the last call; wait for them at most `wait_s`, or until a signal."""
         for key, _ in self._selector.select(0 if self._pending else wait_s):
             if isinstance(key.data, Peer):
                 self._read(key.data)
@@ -76,7 +76,7 @@ class Peers:
     def deliver(
         self, event: PeerEvent, handle: Callable[[PeerEvent], None], log: Callable[[str], None]
     ) -> None:
-        """Handle an event; a peer whose message cannot be handled is disconnected and ends nothing else."""
+        """Pass an event to `handle`; a peer whose message it cannot handle is logged and disconnected."""
         try:
             handle(event)
         except wire.MALFORMED:
@@ -86,7 +86,7 @@ class Peers:
             self.close(event.peer, "invalid message")
 
     def send(self, host: str, message: wire.Message) -> None:
-        """Send to the agent if it is connected; a host that cannot be reached is lost."""
+        """Send a message to a host's agent; nothing if it is not connected. One that cannot be reached is lost."""
         peer = self.by_host.get(host)
         if peer:
             self._send(peer, message)
@@ -97,7 +97,7 @@ class Peers:
             self.send(host, message)
 
     def drop_unresponsive(self, now: float) -> None:
-        """Close every agent's connection without a message for longer than the timeout; its host is then lost."""
+        """Close every connection without a message for longer than the timeout; its host is then lost."""
         for peer in [*self.by_host.values(), *self._strangers]:
             if now - peer.last_message_at > self._timeout_s:
                 self.close(peer, "heartbeat timeout")
@@ -108,7 +108,10 @@ class Peers:
             self.close(self.by_host[host], reason)
 
     def farewell(self, limit_s: float = FAREWELL_S) -> None:
-        """Request that all agents end their ranks and leave; after `limit_s` Slurm ends the rest with the job."""
+        """Tell all agents that the run ends, and wait until they disconnect, at most `limit_s`.
+
+        Slurm ends the others with the job.
+        """
         self.broadcast({"end": True})
         deadline = time.monotonic() + limit_s
         while self.by_host and time.monotonic() < deadline:
@@ -156,7 +159,10 @@ class Peers:
                 self._reject(peer, f"no proof of the run's token within {wire.GREETING_S:g} s")
 
     def _drop_strangers_beyond(self, most: int) -> None:
-        """Close the oldest connection of the address with the most unauthenticated ones if there are too many."""
+        """If more than `most` connections are unauthenticated, close the oldest of one address.
+
+        Of the address with the most of them.
+        """
         strangers = [peer for peer in self._strangers if not peer.host]
         if len(strangers) > most:
             oldest = oldest_of_busiest([peer.source for peer in strangers])
@@ -185,7 +191,7 @@ class Peers:
             (self.close if peer.host else self._reject)(peer, str(error))
 
     def _greet(self, peer: Peer, message: wire.Message) -> None:
-        """Check the proof, then wait for the agent's address; only then is the agent admitted."""
+        """Handle a message of an agent that is not admitted: check its proof of the token, then admit it when ready."""
         if not peer.host:
             host = wire.text(message, "host")
             if host not in self._hosts or not wire.proven(message, self._token, host, peer.challenge):
@@ -202,7 +208,7 @@ class Peers:
             self.close(peer, "refused")
 
     def _admit(self, peer: Peer, message: wire.Message) -> None:
-        """Admit one agent per host: a reconnected one replaces its old connection, a second one is ended."""
+        """Admit one agent per host: a reconnected one replaces its old connection, a second one is told to end."""
         previous = self.by_host.get(peer.host)
         if previous and previous.pid != peer.pid:
             self._send(peer, {"end": True})

@@ -40,9 +40,10 @@ class Quorum:
     def in_touch(
         self, peers: Mapping[str, Peer], now: float, timeout_s: float, in_reach: Callable[[], Optional[bool]]
     ) -> bool:
-        """Return False if this supervisor is isolated: no other host sends messages, and Slurm does not respond.
+        """Return False if this supervisor is isolated: no other host sends messages, and the scheduler is silent.
 
-        `in_reach` queries Slurm, only once all other hosts are silent; until its answer the last result counts.
+        `in_reach` queries that (None: no answer yet), only once all other hosts are silent; until its answer the last
+        result counts.
         """
         remote_peers = [peer for host, peer in peers.items() if host != self.host]
         if any(now - peer.last_message_at < DOUBT * timeout_s for peer in remote_peers):
@@ -73,10 +74,10 @@ class Quorum:
 
     @property
     def followed_by(self) -> str:
-        """The job id of the supervisor with the next number in the chain; empty if there is none."""
+        """Return the job id of the supervisor with the next number in the run's chain; "" if there is none."""
         return self._folder.successor(self.number)
 
     @property
     def followed_inside(self) -> bool:
-        """Whether the next supervisor runs in this same job, which must not end with this one."""
+        """Return True if the next supervisor runs in this same job, which must not end with this one."""
         return self.followed_by == self._job_id

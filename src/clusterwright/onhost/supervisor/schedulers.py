@@ -47,7 +47,10 @@ class Slurm:
         return tuple(out.split())
 
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
-        """Start one step with one agent on each host; the loss of a host does not end the step on the others."""
+        """Start one job step with an agent on each host; losing a host does not end it on the others.
+
+        The agents connect to the supervisor at address and port.
+        """
         count = str(len(hosts))
         launch = self._record.launch
         gres = [f"--gres={launch.gres}"] if launch.gres else []
@@ -75,10 +78,7 @@ class Slurm:
         self._steps.append(processes.start([*step, *agent], os.environ, log))
 
     def in_reach(self) -> Optional[bool]:
-        """Return whether slurmctld responds and the job runs; None while the query is pending.
-
-        A supervisor that reaches no peer and no Slurm controller is isolated.
-        """
+        """Return whether slurmctld responds and the job runs; None while the query is pending."""
         return self._reach.answer()
 
     def reap(self) -> None:
@@ -86,7 +86,7 @@ class Slurm:
         self._steps = [step for step in self._steps if step.poll() is None]
 
     def end(self) -> None:
-        """Kill the srun processes; a step on a dead host would never end by itself."""
+        """Kill the srun processes of all steps; a step on a dead host would never end by itself."""
         for step in self._steps:
             step.kill()
             step.wait()
@@ -100,16 +100,19 @@ class Slurm:
 
     @property
     def has_standby(self) -> bool:
-        """Whether a standby job, which starts if this one fails, is submitted."""
+        """Return True if a standby job, which starts if this one fails, is submitted."""
         return bool(self._standby)
 
     def cancel_standby(self) -> None:
-        """Cancel the standby job once; a canceled one is not canceled again, which would delay the end of the run."""
+        """Cancel the standby job if there is one that was not canceled yet."""
         if self._standby and slurm("scancel", self._standby)[0] == 0:
             self._standby = None
 
     def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:
-        """Submit the successor job; return its id, or an empty id and the error of sbatch."""
+        """Submit the successor job without the lost hosts, and cancel the standby job; return its id, "".
+
+        If sbatch refuses it, an empty id and the error.
+        """
         job_id, error = succeed(self._folder, self._record, lost_hosts)
         if job_id:
             self.cancel_standby()
@@ -123,9 +126,9 @@ class Slurm:
         return code == 0 and ending and not aside and not re.search(NOT_BY_A_PERSON, out)
 
     def cancel_if_canceled(self, code: int) -> int:
-        """Cancel the job if that is the exit code of a canceled run, which Slurm would record as a failure; return it.
+        """Cancel the Slurm job if `code` is that of a canceled run and nobody canceled it; return `code`.
 
-        Called last: Slurm then ends this process.
+        Slurm would record it as a failure. Called last: Slurm then ends this process.
         """
         if code == EXIT_CODES[CANCELED] and not self.was_cancelled():
             slurm("scancel", self.job_id)
@@ -156,14 +159,14 @@ class WithoutSlurm:
     has_standby = False  # whether a job that starts if this one fails is submitted
 
     def submit_standby(self) -> Optional[str]:
-        """Return no error: whoever started this supervisor starts the next one."""
+        """Return None, for no error: without Slurm, whoever started this supervisor starts the next one."""
         return None
 
     def cancel_standby(self) -> None:
-        """Do nothing: there is no standby job."""
+        """Do nothing: without Slurm there is no standby job."""
 
     def cancel_if_canceled(self, code: int) -> int:
-        """Return the exit code: only Slurm has records of its own."""
+        """Return `code` and do nothing: only Slurm has records of its own."""
         return code
 
 
@@ -203,7 +206,7 @@ class Local(WithoutSlurm):
             agent.wait()
 
     def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:  # noqa: ARG002 (Slurm's signature)
-        """Return a job id: local_scheduler.py starts the next supervisor after exit code 75."""
+        """Return a job id and no error: local_scheduler.py starts the next supervisor after exit code 75."""
         return f"{self.job_id}", ""
 
     def was_cancelled(self) -> bool:
@@ -212,7 +215,7 @@ class Local(WithoutSlurm):
 
 
 def host_name() -> str:
-    """Return the name of this host in the run: as the hostfile or Slurm has it."""
+    """Return the name of this host in the run, as the hostfile or Slurm has it; else its own."""
     names = (os.environ.get(name) for name in ("CLUSTERWRIGHT_HOST", "SLURMD_NODENAME"))
     return next(filter(None, names), "") or socket.gethostname()
 
@@ -224,13 +227,13 @@ def in_reach(job_id: str) -> bool:
 
 
 def slurm(*argv: str, limit_s: float = CONTROL_LIMIT_S) -> Tuple[int, str]:
-    """Run a Slurm command; return its exit code and its output."""
+    """Run a Slurm command; return its exit code and its output; 1 and the reason if it was stopped."""
     result = run(argv, limit_s, merge=True)
     return (1, f"{argv[0]}: {result.stopped}") if result.stopped else (result.code, result.out.strip())
 
 
 def submit(folder: Folder, record: JobRecord, more: Sequence[str]) -> Tuple[str, str]:
-    """Submit a job with the run's script; return its id, or an empty id and the error of sbatch.
+    """Submit a job with the run's script and the options `more`; return its id and "", or "" and the error of sbatch.
 
     sbatch gets only a few variables of this job: SBATCH_ variables would override the script's options.
     """
@@ -245,7 +248,10 @@ def submit(folder: Folder, record: JobRecord, more: Sequence[str]) -> Tuple[str,
 
 
 def succeed(folder: Folder, record: JobRecord, lost_hosts: Sequence[str]) -> Tuple[str, str]:
-    """Submit a successor that excludes the lost hosts; on any hosts if Slurm refuses that."""
+    """Submit a successor job that excludes the lost hosts, or on any hosts if Slurm refuses that.
+
+    Return its id and "", or "" and the error of sbatch.
+    """
     job_id, error = submit(folder, record, (f"--exclude={','.join(lost_hosts)}",)) if lost_hosts else ("", "")
     return (job_id, error) if job_id else submit(folder, record, ())
 
@@ -274,7 +280,7 @@ class Reach:
         return self._expected_text in self._end()
 
     def _end(self) -> str:
-        """Return the output of the command and clear it; a command that still runs is killed, its output discarded."""
+        """Kill the command if it still runs, and forget it; return its output, "" if it was killed."""
         process, self._process = self._process, None
         if process is None:
             return ""

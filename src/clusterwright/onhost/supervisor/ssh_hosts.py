@@ -41,9 +41,10 @@ class SshHosts(WithoutSlurm):
         return self._record.host_names
 
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:  # noqa: ARG002 (Slurm's signature)
-        """Start the keeper of a host that is lost or did not come; those of all hosts were started with the run.
+        """Start by ssh the keeper of a single host that is lost or did not come; for several do nothing.
 
-        A keeper finds the supervisor by its heartbeat file, and ends if its host has one.
+        Those of all hosts were started with the run. A keeper finds the supervisor by its heartbeat file, and ends if
+        its host has one.
         """
         if len(hosts) > 1:
             return
@@ -54,7 +55,7 @@ class SshHosts(WithoutSlurm):
                 self._clients.append(processes.start([*SSH, "--", target, line], os.environ, log))
 
     def in_reach(self) -> Optional[bool]:
-        """Return whether this host writes and reads the shared folder; None while the test is pending."""
+        """Return whether this host can write and read the shared folder; None while the test is pending."""
         return self._reach.answer()
 
     def reap(self) -> None:
@@ -62,13 +63,13 @@ class SshHosts(WithoutSlurm):
         self._clients = [client for client in self._clients if client.poll() is None]
 
     def end(self) -> None:
-        """End the ssh clients; each keeper ends by itself."""
+        """Kill the ssh clients; each host's keeper ends by itself."""
         for client in self._clients:
             client.kill()
             client.wait()
 
     def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:  # noqa: ARG002 (Slurm's signature)
-        """Return a job id: a keeper starts the next supervisor once this one is over."""
+        """Return a job id and no error: a keeper starts the next supervisor once this one is over."""
         return self.job_id, ""
 
     def was_cancelled(self) -> bool:
@@ -80,7 +81,7 @@ Scheduler = Union[Slurm, Local, SshHosts]
 
 
 def scheduler_of(record: JobRecord, folder: Folder) -> Scheduler:
-    """Return where the hosts of a new supervisor come from."""
+    """Return the scheduler that provides the hosts of the run: of a hostfile, local processes, or Slurm."""
     if record.hosts:
         return SshHosts(record, folder)
     return (Local if record.local else Slurm)(record, folder)

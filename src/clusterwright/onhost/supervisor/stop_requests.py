@@ -22,7 +22,7 @@ class StopRequests:
         self._signalled = ""
 
     def on_signal(self, number: int) -> None:
-        """Record the reason: SIGUSR1 the time limit, SIGTERM or SIGINT a termination, which also requests to stop."""
+        """Record a signal: SIGUSR1 is the time limit, SIGTERM and SIGINT request termination."""
         self.news = True
         if number == signal.SIGUSR1:
             self._signalled = self._signalled or TIME_LIMIT
@@ -32,12 +32,15 @@ class StopRequests:
             self._signalled = self._termination_reason()
 
     def leaving(self) -> None:
-        """Handle an agent's report of SIGTERM: at a preemption with grace time Slurm signals steps first."""
+        """Handle an agent's report of SIGTERM as if this process had got it, unless a signal has come.
+
+        At a preemption with grace time Slurm signals steps first.
+        """
         if not self._signalled:
             self.on_signal(signal.SIGTERM)
 
     def reason(self, now: float, reason: str) -> str:
-        """Return why to stop, empty to continue.
+        """Return why the run must stop, "" to continue.
 
         By a signal, the present `reason`, the run's file `cancelled` or `stop`, or the time limit.
         """

@@ -97,7 +97,7 @@ class Supervisor:
         return self.code
 
     def begin(self) -> None:
-        """Start the agents on all hosts of a new job and submit the standby job."""
+        """Start the agents on all hosts of a new job, and submit the standby job if the run may continue."""
         ranks = self.record.job.gpus_per_node
         self.write("job_start", job_id=self.scheduler.job_id, hosts=list(self.hosts), ranks=ranks)
         self.scheduler.start_agents(self.hosts, *self.listener.getsockname())
@@ -107,7 +107,7 @@ class Supervisor:
             self.log(f"no standby job: {refused}")
 
     def follow(self, predecessor: Predecessor) -> None:
-        """Take over a job after the loss of its supervisor; its agents connect by themselves."""
+        """Take over a job after the loss of its supervisor and end its generation; agents connect by themselves."""
         reason = f"no heartbeat from {predecessor.host} and its supervisor"
         self.log(f"{reason}: failover to {self.host} inside the job")
         host_loss = {"lost_host": predecessor.host, "heartbeat_age_s": predecessor.heartbeat_age_s}
@@ -130,7 +130,7 @@ class Supervisor:
             self.feed("tick")
 
     def handle_event(self, event: PeerEvent) -> None:
-        """Handle an agent that joined, disconnected or sent a message."""
+        """Handle the event of an agent that joined, disconnected or sent a message; log others."""
         if event.kind == JOINED:
             self.rejoin.pop(event.peer.host, None)
             self.log(f"{event.peer.host} is ready at {event.peer.address}")
@@ -147,7 +147,7 @@ class Supervisor:
             self.log(event.reason)
 
     def handle_host_loss(self, peer: Peer, reason: str) -> None:
-        """Record that a host is lost and schedule the restart of its agent."""
+        """Log and record that a host is lost, schedule the restart of its agent, and decide."""
         unresponsive_s = round(time.monotonic() - peer.last_message_at, 2)
         self.log(f"lost {peer.host} ({reason}); last message {unresponsive_s} s ago")
         self.write("host_lost", lost_host=peer.host, heartbeat_age_s=unresponsive_s, reason=reason)
@@ -157,7 +157,7 @@ class Supervisor:
         self.feed("lost", host=peer.host)
 
     def understand(self, peer: Peer, message: wire.Message) -> None:
-        """Handle the parts of one message from an agent."""
+        """Handle each part of one message from an agent: store, exit, standstill, note and others."""
         standby = message.get("standby", {})
         peer.facts.update({name: message[name] for name in ("copies", "memory") if name in message})
         if "store" in message or "store_error" in message:
@@ -207,15 +207,15 @@ class Supervisor:
             self.feed("apart", host=guilty)
 
     def write(self, event: str, **about: Any) -> None:
-        """Write an event of the current generation to the run's event file."""
+        """Append an event of the current generation to the run's event file."""
         self.events.write(event, self.state.generation, **about)
 
     def record_fault(self, event: str, **fault: Any) -> None:
-        """Store a fault of the current generation for the root cause."""
+        """Store a fault of the current generation, from which the root cause is found."""
         self.faults.append({"event": event, "time": time.time(), **fault})
 
     def beat(self, now: float) -> None:
-        """Send a heartbeat to every agent and write one to the run's folder; an isolated supervisor sends none."""
+        """Send a heartbeat to all agents and write it to the run's folder; not if this supervisor is isolated."""
         self.beaten, doubted = now, self.quorum.is_isolated
         timeout_s = self.record.job.recovery.heartbeat_timeout
         if not self.quorum.in_touch(self.peers.by_host, now, timeout_s, self.scheduler.in_reach):
@@ -232,7 +232,7 @@ class Supervisor:
             self.feed("lost", host=self.deferred_losses.pop())
 
     def resign_if_replaced(self) -> bool:
-        """Stop deciding and return True if another supervisor of this run has started."""
+        """If another supervisor of this run has started, stop deciding and return True."""
         job_id = self.quorum.followed_by
         if job_id and self.code is None:
             self.log(f"another supervisor of this run has started, in job {job_id}; this one stops")
@@ -242,7 +242,7 @@ class Supervisor:
         return bool(job_id)
 
     def poll(self, now: float) -> None:
-        """Poll signals, stop requests, newer supervisors and lost hosts that may be back."""
+        """Handle stop requests, newer supervisors, and lost hosts whose agents are to be started again."""
         self.polled_at = now
         self.scheduler.reap()
         if self.resign_if_replaced() or self.quorum.is_isolated:
@@ -273,7 +273,7 @@ class Supervisor:
             self.do(action)
 
     def newest_step(self, *, last: bool) -> int:
-        """Return the newest step to resume from; in-memory checkpoints count only once the `last` agent reported."""
+        """Return the newest step to resume from, on storage or, only if `last`, in memory."""
         on_disk = self.folder.newest_step(self.record.launch.checkpoints)
         choice = recall.chosen(self.meeting.joined, on_disk) if last else None
         return choice.step if choice else on_disk
@@ -314,7 +314,7 @@ class Supervisor:
             self.peers.send(host, {order: self.state.generation})
 
     def end_generation(self, action: d.Kill) -> None:
-        """Log and record why a generation ends and its first failure."""
+        """Log and record why a generation ends and its first failure; it does not end the ranks."""
         self.log(f"ending generation {action.generation}: {action.reason}")
         began = self.began_with(action.reason)
         if began:
@@ -322,7 +322,7 @@ class Supervisor:
         self.events.write("generation_end", action.generation, reason=action.reason, first_failure=began)
 
     def began_with(self, reason: str) -> str:
-        """Describe the first failure of this generation; empty when the generation ends for another reason."""
+        """Return the first failure of this generation as text; "" if `reason` is no failure."""
         failed = reason not in (d.FINISHED, d.CANCELED, *d.REQUESTED_STOPS)
         return first_failure.line(self.faults, self.record.job.gpus_per_node) if failed else ""
 
@@ -376,7 +376,7 @@ class Supervisor:
         }  # fmt: skip
 
     def log(self, text: str) -> None:
-        """Write one line with the time to the job's output."""
+        """Write one line of text with the time to the job's output."""
         console.out(f"{time.strftime('%H:%M:%S')} {text}")
 
 

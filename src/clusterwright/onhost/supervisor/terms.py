@@ -24,7 +24,7 @@ SHORTEST_GRACE_S, SHORTEST_JOIN_S = 5.0, 5.0
 
 
 def policy(record: JobRecord, hosts: Tuple[str, ...], successors: int, *, inside: bool) -> Policy:
-    """Return the policy for decide; `inside`: after a failover, agents run already and rejoin within two timeouts."""
+    """Return the settings of `decide` for a run; `inside`: after a failover, agents run already and rejoin soon."""
     recovery = record.job.recovery
     return_s = max(SHORTEST_JOIN_S, 2 * recovery.heartbeat_timeout)
     # Without a scheduler a successor has the same hosts: it waits for a lost one as a job waits in a queue.
@@ -44,7 +44,7 @@ def policy(record: JobRecord, hosts: Tuple[str, ...], successors: int, *, inside
 
 
 def rejoin_times(record: JobRecord, lost_hosts: Tuple[str, ...], now: float) -> Dict[str, float]:
-    """Return when the agents of hosts are started again: of lost ones, and of those that a scheduler did not start."""
+    """Return by host when its agent is started again: of lost hosts, and of those no scheduler started."""
     return {
         **dict.fromkeys(lost_hosts, now + LONGEST_BEAT_S),
         **dict.fromkeys(record.host_names, now + REJOIN_S),
@@ -64,7 +64,10 @@ def environment(record: JobRecord, end_time: float) -> Dict[str, str]:
 
 
 def forming_limit(record: JobRecord) -> Dict[str, str]:
-    """Return the variable with the seconds that a process group may take to form, if the job sets `recovery.hang`."""
+    """Return the variable with the seconds in which a process group must form, from `recovery.hang`.
+
+    Empty unless the job sets that to a number.
+    """
     hang = record.job.recovery.hang
     return {forming.LIMIT: str(hang)} if isinstance(hang, int) else {}
 
@@ -79,7 +82,7 @@ def checkpoints(record: JobRecord) -> Dict[str, str]:
 
 
 def _format_interval(every: Union[EveryFields, str]) -> str:
-    """Return `steps:25`, `seconds:600`, or the job file's word."""
+    """Return an interval of checkpoints as `steps:25` or `seconds:600`, or the job file's word."""
     if isinstance(every, str):
         return every
     return f"steps:{every.steps}" if every.steps else f"seconds:{every.seconds}"

@@ -21,7 +21,10 @@ LAST_S = 30.0  # to send the last events; a tracker gives up earlier
 
 @contextlib.contextmanager
 def trackers(names: Sequence[str], folder: Folder) -> Iterator[None]:
-    """Run a follower process (onhost/trackers) per tracker during the block; only they get the user's secrets."""
+    """Run a follower process (onhost/trackers) per tracker during a `with` block; then end them and wait.
+
+    Only they get the user's secrets.
+    """
     running = [_start(name, folder) for name in names]
     try:
         yield

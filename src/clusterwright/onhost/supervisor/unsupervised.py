@@ -51,7 +51,10 @@ class UnsupervisedJob:
         self.beaten = 0.0
 
     def run(self) -> int:
-        """Run the program, again after failures up to `recovery.restarts`; return the exit code."""
+        """Run the program, again after failures up to `recovery.restarts`; record the outcome.
+
+        Return its exit code.
+        """
         self.events.write(
             "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.record.job.gpus_per_node
         )
@@ -72,7 +75,7 @@ class UnsupervisedJob:
         return EXIT_CODES[outcome]
 
     def run_once(self, generation: int) -> Tuple[int, str]:
-        """Run the program once as a generation; return its exit code and the first failure."""
+        """Run the program once as a generation; return its exit code and the first failure, "" without."""
         compute = self.record.launch.compute
         interface = network.inside(compute, network.interfaces())
         if interface is None:
@@ -98,7 +101,7 @@ class UnsupervisedJob:
 
     @property
     def batch(self) -> bool:
-        """Whether the program is a batch script that starts its own steps."""
+        """Return True if the program is a batch script that starts its own steps."""
         return self.launcher.kind == "batch"
 
     def argv(self) -> List[str]:
@@ -132,7 +135,7 @@ class UnsupervisedJob:
         return {**os.environ, **variables}
 
     def wait(self, process: Process) -> int:
-        """Wait for the program and return its exit code; a stop request or a signal from Slurm ends it early."""
+        """Wait for the program and return its exit code; terminate it at a stop request or Slurm's signal."""
         deadline = float("inf")
         while process.poll() is None:
             now = time.monotonic()
@@ -162,7 +165,7 @@ class UnsupervisedJob:
 
 
 def mpi_note() -> str:
-    """Return the note that this host's MPI is not CUDA-aware; empty if it is, or does not tell."""
+    """Return the note that this host's MPI is not CUDA-aware; "" if it is, or cannot be determined."""
     result = run_program(["sh", "-c", mpi_build.COMMAND], MPI_TIMEOUT_S)
     try:
         build = mpi_build.parse_mpi_build(result.out)
@@ -174,7 +177,7 @@ def mpi_note() -> str:
 
 
 def main() -> int:
-    """Run the program unless the run has ended; return the exit code."""
+    """Run the program of the run in argument 1 without agents, unless the run has ended; return the exit code."""
     folder, record = open_run(sys.argv[1])
     if folder.has("ended.json"):
         console.out("the run is over already; nothing to do")

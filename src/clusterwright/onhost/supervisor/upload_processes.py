@@ -25,7 +25,10 @@ LAST_S = 3600.0  # for the upload of a finished run's last checkpoint; Slurm's t
 
 
 def is_ready(record: JobRecord, folder: Folder) -> bool:
-    """Restore a missing checkpoint; if the uploads cannot be used, end the run with the reason and return False."""
+    """Restore a missing checkpoint from the uploads; return True if the run can start.
+
+    If the uploads cannot be used, end the run with the reason and return False. True without uploads.
+    """
     if not record.job.checkpoint.upload_to:
         return True
     folder.remove(REASON)
@@ -47,7 +50,7 @@ def is_ready(record: JobRecord, folder: Folder) -> bool:
 
 @contextlib.contextmanager
 def uploads(record: JobRecord, folder: Folder) -> Iterator[None]:
-    """Upload checkpoints during the block; after the run's end, wait for the upload of the last one."""
+    """Upload checkpoints during a `with` block, if the job says so; afterwards wait for the last upload."""
     if not record.job.checkpoint.upload_to:
         yield
         return

@@ -55,11 +55,11 @@ class WireLine:
         self._partial = b""
 
     def fileno(self) -> int:
-        """File descriptor, for selectors."""
+        """Return the connection's file descriptor, for selectors."""
         return self.connection.fileno()
 
     def send(self, message: Message) -> None:
-        """Send one message completely.
+        """Send one message completely over the connection.
 
         Raises:
             Broken: the peer is gone, or its buffer is full because it no longer reads.
@@ -71,7 +71,7 @@ class WireLine:
             raise Broken(str(error)) from error
 
     def read(self) -> List[Message]:
-        """Return the messages that have arrived by now.
+        """Return the messages that have arrived over the connection by now; empty if none is complete.
 
         Raises:
             Broken: the peer closed the connection or sent something else.

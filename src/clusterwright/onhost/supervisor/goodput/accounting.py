@@ -63,12 +63,12 @@ class Accounting:
 
     @property
     def wall(self) -> int:
-        """Microseconds from the first submission to the end."""
+        """Return the microseconds from the run's first submission to its end."""
         return self.end - self.begin
 
     @property
     def total(self) -> int:
-        """GPU time of all bins, in microseconds."""
+        """Return the GPU time of all bins, in microseconds."""
         return sum(self.bins.values())
 
     def add(self, name: str, amount: int, gpus: int) -> None:
@@ -79,15 +79,15 @@ class Accounting:
 def compute_accounting(
     events: Iterable[Event], *, submitted: Optional[float] = None, end_time: Optional[float] = None
 ) -> Accounting:
-    """Compute the accounting of a run; `end_time` is the present time for a run that has not ended."""
+    """Return the accounting of a run's GPU time from its events.
+
+    `end_time` is the present time for a run that has not ended, `submitted` that of its submission; epoch seconds.
+    """
     return of_jobs(jobs(events, end_time), submitted)
 
 
 def of_jobs(chain: Sequence[JobTimeline], submitted: Optional[float] = None) -> Accounting:
-    """Compute the accounting of a run from the timelines of its jobs; `submitted`: epoch seconds.
-
-    Empty without a job; without `submitted`, the time in the queue before the first job is 0.
-    """
+    """Return the accounting of a run's GPU time from the timelines of its jobs; `submitted`: epoch seconds."""
     accounting = Accounting()
     if not chain:
         return accounting
@@ -105,7 +105,7 @@ def of_jobs(chain: Sequence[JobTimeline], submitted: Optional[float] = None) -> 
 
 
 def _walk(accounting: Accounting, job: JobTimeline) -> None:
-    """Account one job: its generations, the gaps between them, and the hosts that do not train."""
+    """Add the GPU time of one job to the accounting: generations, gaps between them, hosts that do not train."""
     cursor, gap = job.begin, "restart" if job.is_failover else "launch"
     for generation in job.generations:
         members = set(generation.hosts)
@@ -152,7 +152,10 @@ def _overlap(spans: Spans, with_span: Tuple[int, int]) -> int:
 
 
 def _attempt(accounting: Accounting, attempt: Attempt, gpus: int, *, going_on: bool) -> None:
-    """Add one attempt, from the start of its ranks to its end, to the bins of `gpus` GPUs."""
+    """Add the GPU time of one attempt, from the start of its ranks to its end, to the bins of the accounting.
+
+    `going_on` means that the attempt still runs.
+    """
     end, steps = attempt.end, attempt.steps
     first_begin = _begin_of_first_step(attempt)
     cursor, current_bin = _starts(accounting, attempt, end if first_begin is None else first_begin, gpus)
@@ -195,7 +198,7 @@ def _begin_of_first_step(attempt: Attempt) -> Optional[int]:
 
 
 def _starts(accounting: Accounting, attempt: Attempt, limit: int, gpus: int) -> Tuple[int, str]:
-    """Add the start of the ranks to launch, import, group and load; return its end, and the bin of the time after it.
+    """Add the time of the ranks' start to the bins launch, import, group and load; return its end, and the next bin.
 
     A phase ends when the last rank has ended it, and at `limit` at the latest.
     """

@@ -27,7 +27,7 @@ def list_advice(events: Sequence[Event], record: Mapping[str, Any]) -> List[str]
 
 
 def lines(reading: Optional[Reading], record: Mapping[str, Any]) -> List[str]:
-    """Return a line with the share of time in steps spent waiting for data, and one per measure if it is much.
+    """Return a line with the share of step time spent waiting for data, and advice lines if that is much.
 
     No lines without a reading of enough steps.
     """
@@ -42,7 +42,7 @@ def lines(reading: Optional[Reading], record: Mapping[str, Any]) -> List[str]:
 
 
 def bad(events: Sequence[Event]) -> List[str]:
-    """Return a line with the number of skipped samples and the first one; none if no sample was skipped.
+    """Return a line with the number of bad samples that were skipped and the first one; empty if none was.
 
     A sample counts once for all ranks.
     """
@@ -61,7 +61,10 @@ def _last(events: Sequence[Event]) -> List[Event]:
 
 
 def needed_workers(reading: Reading) -> int:
-    """Return the number of reader processes that would keep up: a batch's read time over a step's compute time."""
+    """Return the number of data reader processes per rank that would keep up with the training.
+
+    It is a batch's read time over a step's compute time, at least 1.
+    """
     busy_share = max(1e-3, 1 - reading.share)
     return max(
         1, math.ceil(max(1, reading.workers) * (reading.share if not reading.workers else 1) / busy_share)

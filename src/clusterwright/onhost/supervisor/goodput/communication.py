@@ -39,13 +39,13 @@ def share_between(start: Event, now: Event) -> Optional[float]:
 
 
 def status(events: Sequence[Event]) -> str:
-    """Return how the newest generation measures communication, or why not; empty if unknown."""
+    """Return how the newest generation measures exposed communication, or why not; empty if unknown."""
     values = [str(event.get("status")) for event in events if event["event"] == "communication"]
     return values[-1] if values else ""
 
 
 def combine_generations(events: Sequence[Event]) -> Optional[Talking]:
-    """Return the measurement over all generations; None without one (`status` has the reason)."""
+    """Return the exposed communication over all generations; None if it was not measured."""
     steps = [event for event in events if event["event"] == "step"]
     numbers = dict.fromkeys(event.get("generation") for event in steps)
     measurements = [
@@ -60,9 +60,9 @@ def combine_generations(events: Sequence[Event]) -> Optional[Talking]:
 
 
 def lines(events: Sequence[Event]) -> List[str]:
-    """Return one line with the measurement, and one with advice if the share is above WORTH_SAYING.
+    """Return one line with the exposed communication, and one with advice if its share is above WORTH_SAYING.
 
-    None with fewer than FEW measured steps.
+    Empty with fewer than FEW measured steps.
     """
     measurement = combine_generations(events)
     if measurement is None or measurement.steps < FEW:

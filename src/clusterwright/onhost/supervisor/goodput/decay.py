@@ -73,7 +73,10 @@ def _rates(steps: Sequence[Event], plan: Mapping[str, Any]) -> Iterator[Decay]:
 
 
 def rate_points(steps: Sequence[Event], plan: Mapping[str, Any]) -> Tuple[str, Points]:
-    """Return the rate of each step with its unit: tokens, if all steps have them, else samples, else steps."""
+    """Return the unit and the training rate of each step over time.
+
+    The unit is tokens per second if all steps have them, else samples, else steps.
+    """
     timed_steps = [event for event in steps if event["seconds"] > 0]
     if timed_steps and all(_is_number(event.get("tokens")) and event["tokens"] > 0 for event in timed_steps):
         return "tokens/s", [(event["time"], event["tokens"] / event["seconds"]) for event in timed_steps]
@@ -83,7 +86,7 @@ def rate_points(steps: Sequence[Event], plan: Mapping[str, Any]) -> Tuple[str, P
 
 
 def _data(steps: Sequence[Event]) -> Iterator[Decay]:
-    """Yield a growing share of step time that the slowest rank waits for its batches."""
+    """Yield a finding if the share of step time that the slowest rank waits for its batches grows."""
     timed_steps = [event for event in steps if _is_number(event.get("busy")) and _is_number(_waited(event))]
     if len(timed_steps) < LEAST_STEPS:
         return
@@ -114,7 +117,7 @@ def _waited(event: Event) -> Any:
 def _memory(
     hosts: Mapping[str, Sequence[Event]], steps: Sequence[Event], plan: Mapping[str, Any]
 ) -> Iterator[Decay]:
-    """Yield growing memory of each host's ranks, else falling free memory, and growing memory of rank 0's GPU."""
+    """Yield findings of growing memory: of each host's ranks, else falling free memory, and of rank 0's GPU."""
     growing = [decay for host, samples in hosts.items() for decay in _ranks_memory(host, samples)]
     # Hosts may share a machine: then the ranks of one use up what is left on both.
     yield from growing or (decay for host, samples in hosts.items() for decay in _free_memory(host, samples))
@@ -138,7 +141,7 @@ def _ranks_memory(host: str, samples: Sequence[Event]) -> Iterator[Decay]:
 
 
 def _free_memory(host: str, samples: Sequence[Event]) -> Iterator[Decay]:
-    """Yield that other processes than the ranks use up what the job can still allocate on a host."""
+    """Yield a finding if other processes than the ranks use up the memory left on a host."""
     points = [
         (sample["time"], float(sample["available"]))
         for sample in samples
@@ -162,7 +165,10 @@ def _time_left(trend: Trend, free: Any) -> float:
 
 
 def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:
-    """Yield hosts whose own part of a step takes longer and longer than the median of the others at the same time."""
+    """Yield a finding for each host whose own part of a step takes longer and longer.
+
+    Compared with the median of the other hosts at the same time.
+    """
     series = {
         host: points
         for host, points in ((host, _step_times(samples)) for host, samples in hosts.items())
@@ -196,7 +202,7 @@ def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:
 
 
 def _cause(samples: Sequence[Event], trend: Trend) -> str:
-    """Return that a slow host mainly waits for data, if it does."""
+    """Return the text that a slow host mainly waits for data; empty if it does not."""
     late = [sample for sample in samples if sample["time"] >= (trend.begin + trend.end) / 2]
     shares = []
     for earlier, later in neighbors(late):
@@ -221,7 +227,7 @@ def _step_times(samples: Sequence[Event]) -> Points:
 
 
 def _by_span(points: Points, begin: float, end: float) -> Dict[int, float]:
-    """Return the medians of equal spans of a time that several series share."""
+    """Return the median values by span: the time from `begin` to `end` is divided into SPANS equal ones."""
     groups: Dict[int, List[float]] = defaultdict(list)
     for moment, value in points:
         if begin <= moment <= end and end > begin:
@@ -232,7 +238,7 @@ def _by_span(points: Points, begin: float, end: float) -> Dict[int, float]:
 def _hours(
     steps: Sequence[Event], plan: Mapping[str, Any], hour_of: Callable[[float], Hour]
 ) -> Iterator[Decay]:
-    """Yield hours of the day at which the rate is low on each of at least LEAST_DAYS days."""
+    """Yield a finding with the hours of the day at which the rate is low on each of at least LEAST_DAYS days."""
     by_hour: Dict[Hour, List[float]] = defaultdict(list)
     for moment, rate in rate_points(steps, plan)[1]:
         by_hour[hour_of(moment)].append(rate)
@@ -261,7 +267,7 @@ def _hours(
 
 
 def _by_host(samples: Iterator[Event]) -> Dict[str, List[Event]]:
-    """Return the usable samples of each host in order."""
+    """Return the samples of each host in order; those with missing or invalid lists are left out."""
     hosts: Dict[str, List[Event]] = defaultdict(list)
     for sample in samples:
         lists = [sample.get(name) for name in ("step", "own", "waited", "memory")]
@@ -273,7 +279,7 @@ def _by_host(samples: Iterator[Event]) -> Dict[str, List[Event]]:
 
 
 def _plan(events: Sequence[Event], generation: Any) -> Dict[str, Any]:
-    """Return the fields of the newest plan of a generation, or of any for None."""
+    """Return the fields of all plan events of a generation merged, the newest last; of any generation for None."""
     plan: Dict[str, Any] = {}
     for event in events:
         if event["event"] == "plan" and generation in (None, event.get("generation")):
@@ -303,7 +309,7 @@ def _sizes(trend: Trend) -> str:
 
 
 def _slope(trend: Trend, written: Callable[[float], str]) -> str:
-    """Return the slope per hour, or per minute of a trend of less than an hour."""
+    """Return the trend's slope as text: per hour, or per minute for a trend of less than an hour."""
     change = abs(trend.per_hour)
     is_short = trend.end - trend.begin < 3600
     return f"{written(change / 60)} per minute" if is_short else f"{written(change)} per hour"

@@ -40,7 +40,7 @@ class Failure:
     recovered: Optional[int] = None
 
     def document(self) -> Dict[str, Any]:
-        """Return the failure for ledger.json, in seconds."""
+        """Return the failure as an object for ledger.json; its times are in seconds."""
         return {
             "reason": self.reason,
             "generation": self.generation,
@@ -65,28 +65,31 @@ class Figures:
 
     @property
     def ettr(self) -> Optional[float]:
-        """Effective training time ratio: time in steps not repeated, over all time since the submission; None for 0."""
+        """Return the effective training time ratio: time in steps not repeated, over all time since the submission.
+
+        None if no time has passed.
+        """
         return _ratio(sum(stretch.ticks for stretch in self.accounting.stretches), self.accounting.wall)
 
     @property
     def goodput(self) -> Optional[float]:
-        """GPU time in steps not repeated, over all GPU time that the run had allocated; None without any."""
+        """Return the GPU time in steps not repeated, over all GPU time allocated to the run; None without any."""
         return _ratio(self.accounting.bins["step"], self.accounting.total - self.accounting.bins["queue"])
 
     @property
     def mttr(self) -> Optional[int]:
-        """Mean ticks from a fault to new progress, over the failures that recovered; None without."""
+        """Return the mean ticks (microseconds) from a fault to new progress; None if no failure has recovered."""
         times = [failure.recovered for failure in self.failures if failure.recovered is not None]
         return sum(times) // len(times) if times else None
 
     @property
     def mttf(self) -> Optional[int]:
-        """Mean time to failure in ticks: time with hosts allocated, per failure; None without failures."""
+        """Return the mean time to failure in ticks: time with hosts allocated, per failure; None without failures."""
         return self.accounting.allocated // len(self.failures) if self.failures else None
 
     @property
     def by_kind(self) -> Dict[str, int]:
-        """Number of failures of each kind."""
+        """Return the number of failures by kind (the reason)."""
         counts: Dict[str, int] = {}
         for failure in self.failures:
             counts[failure.reason] = counts.get(failure.reason, 0) + 1
@@ -94,7 +97,7 @@ class Figures:
 
     @property
     def best_interval(self) -> Optional[int]:
-        """Best ticks between two checkpoints (Young 1974): the square root of 2 x stall x MTTF.
+        """Return the best ticks between two checkpoints (Young 1974): the root of 2 x stall x MTTF.
 
         None with too few failures, or if the run restored from memory.
         """
@@ -116,14 +119,14 @@ class Figures:
 
     @property
     def cost(self) -> Optional[float]:
-        """Cost of the GPU hours that the run had allocated; None without a price."""
+        """Return the cost of the GPU hours allocated to the run; None without a price."""
         if not self.price or not isinstance(self.price.get("amount"), (int, float)):
             return None
         return (self.accounting.total - self.accounting.bins["queue"]) / HOUR * float(self.price["amount"])
 
 
 def work_out(history: History, end_time: Optional[float] = None) -> Figures:
-    """Compute all figures from the run's events; `end_time` is now (epoch seconds) for a run that has not ended."""
+    """Return all figures of a run from its events; `end_time` is now (epoch seconds) if it has not ended."""
     chain = jobs(history.events, end_time)
     accounting = of_jobs(chain, history.submitted)
     stall, interval = _checkpoints(history.events)
@@ -132,7 +135,7 @@ def work_out(history: History, end_time: Optional[float] = None) -> Figures:
 
 
 def document(figures: Figures) -> Dict[str, Any]:
-    """Return the content of ledger.json: seconds, GPU hours, ratios from 0 to 1; unknown values are null."""
+    """Return the content of ledger.json: seconds, GPU hours, ratios from 0 to 1; unknown values are None."""
     accounting = figures.accounting
     return {
         "gpus": accounting.gpus,
@@ -158,7 +161,7 @@ def document(figures: Figures) -> Dict[str, Any]:
 
 
 def _failures(chain: Sequence[JobTimeline]) -> Iterator[Failure]:
-    """Yield each failed attempt; `recovered` is set later, when the training makes new progress."""
+    """Yield each failed attempt of the run as a failure; `recovered` is set later, at the training's new progress."""
     open_failures: List[Failure] = []
     highest = 0
     for job, generation, attempt in _attempts(chain):
@@ -197,7 +200,7 @@ def _failure(job: JobTimeline, generation: Generation, attempt: Attempt) -> Fail
 
 
 def _checkpoints(events: Sequence[Event]) -> Tuple[Optional[int], Optional[int]]:
-    """Return the median stall of a checkpoint and the median interval between two, in ticks; None if unknown."""
+    """Return the medians of a checkpoint's stall and of the interval between two, in ticks; None if unknown."""
     staged = [event for event in events if event["event"] == "checkpoint_staged"]
     checkpoints = [event for event in events if event["event"] == "checkpoint"]
     stalls = [float(event.get("seconds", 0)) for event in staged or checkpoints]

@@ -37,7 +37,10 @@ class History(NamedTuple):
 
 
 def read(folder: str, full_read_bytes: int = FULL_READ_BYTES) -> History:
-    """Read a run's events from its folder: all of short files, those around each moment (see MOMENTS) of long ones."""
+    """Return a run's events and record from its folder: all events of short files, of long ones those around moments.
+
+    Moments are the times of events of the kinds MOMENTS in the short files.
+    """
     paths = event_files(folder)
     long = [path for path in paths if os.stat(path).st_size > full_read_bytes]
     events = [
@@ -107,7 +110,7 @@ def _find_position(file: BinaryIO, size: int, moment: float) -> int:
 
 
 def _joined(spans: Iterable[Tuple[int, int]]) -> List[Tuple[int, int]]:
-    """Merge overlapping spans in order, so that no line is read twice."""
+    """Return the spans sorted, with overlapping ones merged, so that no line is read twice."""
     merged_spans: List[Tuple[int, int]] = []
     for begin, end in sorted(spans):
         if merged_spans and begin <= merged_spans[-1][1]:

@@ -11,7 +11,7 @@ COLUMNS = 3  # bins side by side, which limits the table to about ten lines
 
 
 def table(figures: Figures) -> List[str]:
-    """Format a run's goodput in some ten lines: each non-empty bin of time, ratios, failures, a checkpoint interval.
+    """Return a run's goodput as some ten lines: each non-empty bin of time, ratios, failures, checkpoint interval.
 
     One line if no job of the run has started.
     """
@@ -35,7 +35,7 @@ def table(figures: Figures) -> List[str]:
 
 
 def duration(ticks: int) -> str:
-    """Format ticks as 0.42 s, 12.3 s, 4m05s, 3h07m or 2d04h."""
+    """Return ticks (microseconds) as text: 0.42 s, 12.3 s, 4m05s, 3h07m or 2d04h."""
     seconds = ticks / SECOND
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
@@ -53,7 +53,7 @@ def fast(now: Mapping[str, Any]) -> List[str]:
 
 
 def rates(now: Mapping[str, Any]) -> List[str]:
-    """Return texts with throughput and MFU, if known."""
+    """Return texts with throughput (tokens or samples per second) and MFU, as far as known."""
     texts = []
     if now.get("tokens_per_s"):
         texts.append(f"{_format_count(now['tokens_per_s'])} tokens/s")
@@ -71,7 +71,7 @@ def shares(now: Mapping[str, Any]) -> List[str]:
 
 
 def _format_count(number: float) -> str:
-    """Format a number as 812, 12.3k or 1.02M."""
+    """Return a number as text: 812, 12.3k, 1.02M or 4G."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g}{letter}"
@@ -113,7 +113,7 @@ _GAUGES = (
 
 
 def families(figures: Figures, now: Mapping[str, Any]) -> Iterator[Tuple[str, str, str, _Rows]]:
-    """Yield name, type, help and samples of each metric; unknown values are None."""
+    """Yield name, type, help and samples of each Prometheus metric of a run; unknown values are None."""
     bins: _Rows = [({"bin": name}, ticks / SECOND) for name, ticks in figures.accounting.bins.items()]
     kinds: _Rows = [({"kind": name}, float(count)) for name, count in figures.by_kind.items()]
     yield "gpu_seconds_total", "counter", "GPU time by bin of the goodput accounting.", bins

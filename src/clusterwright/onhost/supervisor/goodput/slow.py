@@ -20,7 +20,10 @@ class Straggler(NamedTuple):
 
 
 def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
-    """Return all stragglers in order of their events; the end of a generation ends those that still last."""
+    """Return the ranks that were slow, with begin and end, in order of their events.
+
+    The end of a generation ends all that last; `end` is None for one that still lasts.
+    """
     stragglers: List[Straggler] = []
     lasting: Dict[int, List[int]] = {}  # indexes of those that have not ended, by rank
     for event in events:
@@ -41,13 +44,13 @@ def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
 
 
 def now(events: Sequence[Event]) -> Optional[Straggler]:
-    """Return the straggler that is still slow at the end of the events; None without."""
+    """Return the newest straggler that is still slow at the end of the events; None if there is none."""
     lasting = [straggler for straggler in find_stragglers(events) if straggler.end is None]
     return lasting[-1] if lasting else None
 
 
 def lines(events: Sequence[Event]) -> List[str]:
-    """Return one line per rank that was ever slow, the slowest first."""
+    """Return one line of text per rank that was ever slow, the slowest first."""
     worst: Dict[int, Straggler] = {}
     for straggler in find_stragglers(events):
         if straggler.ratio >= worst.get(straggler.rank, straggler).ratio:

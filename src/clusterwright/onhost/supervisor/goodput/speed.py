@@ -25,7 +25,10 @@ class Reading(NamedTuple):
 
 
 def progress(events: Sequence[Event], record: Mapping[str, Any], *, running: bool) -> Dict[str, Any]:
-    """Return progress, speed and time left of the newest generation, in which no step is repeated."""
+    """Return step, speed, time left, loss and memory of the newest generation; unknown values are None.
+
+    The rates are of its last RECENT steps; the time left only if `running`.
+    """
     steps = [event for event in events if event["event"] == "step"]
     plan = _plan(events)
     recent_steps = [event for event in steps if event.get("generation") == steps[-1].get("generation")][
@@ -56,7 +59,7 @@ def progress(events: Sequence[Event], record: Mapping[str, Any], *, running: boo
 
 
 def combine_generations(events: Sequence[Event]) -> Optional[Reading]:
-    """Return the Reading over all generations; None without measurements."""
+    """Return the wait for data of the steps of all generations; None without measurements."""
     plan = _plan(events)
     parts: List[Reading] = []
     steps = [event for event in events if event["event"] == "step"]
@@ -79,7 +82,7 @@ def combine_generations(events: Sequence[Event]) -> Optional[Reading]:
 
 
 def reading(steps: Sequence[Event], plan: Event) -> Optional[Reading]:
-    """Return the Reading of one generation's steps; None without two measured ones.
+    """Return the wait for data of one generation's steps; None without two measured ones.
 
     The first step does not count: it loads libraries and fills caches.
     """
@@ -103,7 +106,7 @@ def reading(steps: Sequence[Event], plan: Event) -> Optional[Reading]:
 
 
 def _plan(events: Sequence[Event]) -> Dict[str, Any]:
-    """Return the newest plan event, completed by later `readers` events and by plans of earlier generations."""
+    """Return the fields of all `plan` and `readers` events merged, newer ones over older; None values do not count."""
     plan: Dict[str, Any] = {}
     for event in events:
         if event["event"] in ("plan", "readers"):

@@ -64,7 +64,7 @@ class JobTimeline:
 
 
 def jobs(events: Iterable[Event], end_time: Optional[float] = None) -> List[JobTimeline]:
-    """Return the jobs in order; `end_time` is the present time for a run that has not ended."""
+    """Return the timelines of a run's jobs in order; `end_time` is the present time for a run that has not ended."""
     ordered_events = ordered(events)
     starts = [index for index, event in enumerate(ordered_events) if event["event"] == "job_start"]
     chain: List[JobTimeline] = []
@@ -87,7 +87,7 @@ def ordered(events: Iterable[Event]) -> List[Event]:
 
 
 def tick(event: Event) -> int:
-    """Return the time of an event in ticks."""
+    """Return the time of an event in ticks (whole microseconds)."""
     return ticks(event["time"])
 
 
@@ -97,7 +97,7 @@ def ticks(seconds: float) -> int:
 
 
 def format_seconds(seconds: float) -> str:
-    """Format a short time as 42 ms or 1.3 s."""
+    """Return a short time as text: 42 ms or 1.3 s."""
     return f"{seconds * 1000:.3g} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
 
 
@@ -107,12 +107,12 @@ def created(event: Event) -> int:
 
 
 def _end(ordered_events: Sequence[Event], end_time: Optional[float]) -> int:
-    """Return when the last job ends, in ticks: `end_time`, or the last event."""
+    """Return when the last job ends, in ticks: at the last event, or at `end_time` if that is later."""
     return tick(ordered_events[-1]) if end_time is None else max(tick(ordered_events[-1]), ticks(end_time))
 
 
 def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> JobTimeline:
-    """Build the timeline of the job that the first event (job_start) starts; `limit` is its end without a job_end."""
+    """Return the timeline of the job that the first event (job_start) starts; `limit` is its end without a job_end."""
     start = inside[0]
     ending = next((event for event in inside if event["event"] == "job_end"), None)
     job = JobTimeline(
@@ -149,7 +149,10 @@ def _names(event: Event) -> Tuple[str, ...]:
 
 
 def _generations(job: JobTimeline, events: Sequence[Event]) -> None:
-    """Add the job's generations, each from its start to its end or to the next start."""
+    """Add to the job its generations, each from its start to its end or to the next start.
+
+    Raises ValueError if too many begin at the same time.
+    """
     by_number: Dict[int, List[Event]] = {}
     for event in events:
         by_number.setdefault(int(event.get("generation") or 0), []).append(event)
@@ -203,7 +206,7 @@ def _missed(ending: Optional[Event], events: Sequence[Event]) -> List[Event]:
 
 
 def _attempts(generation: Generation, events: Sequence[Event]) -> List[Attempt]:
-    """Split a generation into attempts: another one begins when a rank starts that had started before."""
+    """Return the attempts of a generation; another one begins when a rank starts that had started before."""
     attempts = [Attempt(generation.begin, generation.end)]
     written: Set[Tuple[str, Any]] = set()
     phase_by_rank: Dict[Any, int] = {}
@@ -227,7 +230,7 @@ def _attempts(generation: Generation, events: Sequence[Event]) -> List[Attempt]:
 
 
 def _ranks(job: JobTimeline) -> int:
-    """Return the GPUs per host, by world size or by the ranks that wrote events; else 1."""
+    """Return the ranks (GPUs) per host, by world size or by the ranks that wrote events; 1 if unknown."""
     most = 1
     for generation in job.generations:
         starts = [event for attempt in generation.attempts for event in attempt.starts]

@@ -37,17 +37,17 @@ class Trend(NamedTuple):
 
     @property
     def change(self) -> float:
-        """The change as a share of the initial value: -0.1 for a tenth less."""
+        """Return the change as a share of the initial value: -0.1 for a tenth less; infinite if that is 0."""
         return self.final / self.initial - 1 if self.initial else math.inf
 
     @property
     def per_hour(self) -> float:
-        """The mean change in an hour."""
+        """Return the mean change of the value in an hour."""
         return (self.final - self.initial) / (self.end - self.begin) * 3600
 
 
 def find_trend(points: Points, *, rises: bool, least: float, relative: bool = True) -> Optional[Trend]:
-    """Return the trend up to the end of the points, over the longest window that has one; None without.
+    """Return the lasting rise or fall up to the end of the points, over the longest window with one; else None.
 
     `least` is the smallest change: of the logarithm for positive values (`relative`), else of the values.
     """
@@ -80,7 +80,7 @@ def reduce_to_spans(ordered: Points, count: int = SPANS) -> List[Tuple[float, fl
 
 
 def _rising(spans: Points, least: float, lasting: float) -> Optional[Trend]:
-    """Return the line through rising values; None if chance, a single step, or a warm-up explains them as well.
+    """Return the trend of rising values; None if chance, a single step, or a warm-up explains them as well.
 
     It is no warm-up if the second half alone rises by `lasting`.
     """
@@ -105,7 +105,7 @@ def _rising(spans: Points, least: float, lasting: float) -> Optional[Trend]:
 
 
 def _residuals(points: Points, slope: float) -> Tuple[float, List[float]]:
-    """Return the offset of the line with this slope, and what the values differ from it."""
+    """Return the offset of the line with this slope, and by what each value exceeds the line."""
     offset = median(value - slope * moment for moment, value in points)
     return offset, [value - slope * moment - offset for moment, value in points]
 

@@ -46,11 +46,11 @@ class Envelope:
         self._polls = 0
 
     def begin(self) -> None:
-        """Start a generation (all ranks start again): its longer warm-up limits apply; learned times are retained."""
+        """Apply the longer warm-up limits of standstill, as all ranks start again; learned times are retained."""
         self._polls = 0
 
     def observe(self, seconds: float, longest: float = 0.0) -> None:
-        """Record progress: `seconds` per step or collective, `longest` the standstill before it."""
+        """Record one observed progress: `seconds` per step or collective, `longest` the standstill before it."""
         self._polls += 1
         longest = max(seconds, longest)
         if self._polls <= WARM_UP_POLLS:
@@ -61,13 +61,17 @@ class Envelope:
 
     @property
     def expects(self) -> bool:
-        """Whether a rank that has made no progress yet is expected to make some."""
+        """Return True if a rank without progress so far is expected to make some.
+
+        That is, if other progress was seen, or the limit is fixed.
+        """
         return not isinstance(self._hang, str) or bool(self._usual)
 
     def limits(self, timeout_factor: float = 1, *, stopped: bool = False) -> Limits:
-        """Return the current limits; `timeout_factor` doubles with each verdict that may have been wrong.
+        """Return the limits of standstill, infinite if hang detection is off.
 
-        `stopped`: a signal has stopped a rank, so STOPPED_S suffices.
+        `timeout_factor` doubles with each verdict that may have been wrong; `stopped`: a signal has stopped a rank,
+        so STOPPED_S suffices.
         """
         if self._hang == "never":
             return Limits(math.inf, math.inf)

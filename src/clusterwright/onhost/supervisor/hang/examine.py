@@ -62,7 +62,7 @@ class Examination:
         return max(0.0, self._samples[-1].time + POLL_INTERVAL_S - now) if self._samples else 0.0
 
     def poll(self, now: float) -> Optional[HangFinding]:
-        """Take a sample; return the finding once there are enough samples, None before.
+        """Take a sample of the rank's process; return the finding once there are enough, None before.
 
         EXITED at once for a process that has ended.
         """
@@ -80,7 +80,7 @@ class Examination:
 
 
 def sample_process(pid: int, now: float, written: Tuple[str, ...] = ()) -> Sample:
-    """Sample a process and its descendants."""
+    """Return a sample of a process and its descendants: state, CPU time, bytes, waits; `written` are its stacks."""
     descendants = processes.descendants(pid)
     fields = _stat(pid)
     return Sample(
@@ -96,7 +96,7 @@ def sample_process(pid: int, now: float, written: Tuple[str, ...] = ()) -> Sampl
 
 
 def enough(samples: Sequence[Sample]) -> bool:
-    """Return True after a second in which the process was not waiting for a CPU, or after MOST_S.
+    """Return True if the samples cover a second in which the process did not wait for a CPU, or MOST_S.
 
     A stopped process needs two samples only.
     """
@@ -111,9 +111,9 @@ def enough(samples: Sequence[Sample]) -> bool:
 
 
 def judge(samples: Sequence[Sample]) -> HangFinding:
-    """Derive the finding from the samples; the first has no stacks, since it only requested them.
+    """Return the finding about a rank from its samples: stopped, else starved, active or working, else hung.
 
-    Stopped, else starved, active or working; without any of these it hangs, at the place of the newest stacks.
+    A hang names the place of the newest stacks; the first sample has none, as it only requested them.
     """
     if samples[-1].state == stacks.STOPPED:
         return HangFinding(HUNG, "stopped by a signal (state T)", proven=True)

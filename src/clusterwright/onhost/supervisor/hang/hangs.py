@@ -33,7 +33,7 @@ class Hangs:
     def receive(self, host: str, message: Message, now: float) -> List[Dict[str, Any]]:
         """Handle a host's report of stalled or examined ranks; request examinations that are due.
 
-        Returns the fields of a `rank_hung` event for each rank found hung.
+        Return the fields of a `rank_hung` event for each rank found hung.
         """
         if message.get("stalled") == self._generation:
             self._inquiry.receive(host, message["ranks"], message["repeat_s"], now)

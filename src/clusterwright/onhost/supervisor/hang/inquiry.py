@@ -38,7 +38,7 @@ class Rank:
 
     @property
     def allowed_s(self) -> float:
-        """Limit of standstill in seconds while others wait for this rank."""
+        """Return the limit of standstill in seconds while others wait for this rank; longer while it is paused."""
         return self.long_s if self.phase == _PAUSED else self.limit_s
 
 
@@ -74,9 +74,9 @@ class Inquiry:
         )
 
     def due(self, now: float) -> Dict[str, List[int]]:
-        """Return the ranks to examine now, by host; mostly none. Call it repeatedly.
+        """Return the ranks to examine now, by host, and count them as being examined; mostly none.
 
-        None while ranks are being examined, for at most ANSWER_S. First stopped ranks, then suspects if all hosts have
+        None while others are examined, for at most ANSWER_S. First stopped ranks, then suspects if all hosts have
         reported, then overdue ones.
         """
         if now < self._not_before or (self._examining and now < self._examining_since + ANSWER_S):
@@ -97,10 +97,10 @@ class Inquiry:
         return ranks_by_host
 
     def examined(self, findings: Sequence[Mapping[str, Any]], now: float) -> List[Hung]:
-        """Store one host's findings; return the hung ranks once they suffice to end the generation.
+        """Store one host's findings; return the hung ranks if they suffice to end the generation, else none.
 
-        One hung suspect suffices. When no rank was behind, all must be hung: one that works explains why the
-        others wait.
+        One hung suspect suffices. When no rank was behind, all must be hung: one that works explains why the others
+        wait.
         """
         for finding in findings:
             rank = self._examining.pop(int(finding["rank"]), None)
@@ -135,7 +135,7 @@ def suspects(stalled_ranks: Sequence[Rank]) -> List[Rank]:
 def stragglers(stalled_ranks: Sequence[Rank]) -> List[Rank]:
     """Return the ranks that others wait for and that wait for none: fewer collectives in a group, or fewer steps.
 
-    If each of them waits for another, all that are late; steps count only if no rank reports collectives.
+    If each late rank waits for another, all late ones; steps count only if no rank reports collectives.
     """
     most: Dict[str, int] = {}
     least: Dict[str, int] = {}

@@ -54,12 +54,12 @@ class Page:
         self._cells[index] = value
 
     def close(self) -> None:
-        """Unmap the page."""
+        """Unmap the rank's progress page."""
         self._cells.release()
         self._memory.close()
 
     def read(self) -> ProgressSnapshot:
-        """Return the page's content."""
+        """Return the content of the rank's progress page as a snapshot."""
         cells = self._cells[: GROUPS + 2 * MOST_GROUPS].tolist()
         groups: Dict[int, int] = {}
         for offset in range(GROUPS, len(cells), 2):
@@ -71,7 +71,7 @@ class Page:
         )
 
     def clear(self) -> None:
-        """Clear the page, for the rank of a new generation."""
+        """Set the rank's progress page to zeros, for the rank of a new generation."""
         for index in range(PAGE // 8):
             self._cells[index] = 0
 
@@ -91,11 +91,11 @@ class Pages:
         return self._pages[local_rank]
 
     def variable(self, local_rank: int) -> Tuple[str, str]:
-        """Return name and value of the variable by which a rank finds its page."""
+        """Return name and value of the environment variable by which a rank finds its progress page."""
         return VARIABLE, f"/proc/{os.getpid()}/fd/{self._file}:{local_rank * PAGE}"
 
     def close(self) -> None:
-        """Unmap the pages and close the file."""
+        """Unmap all progress pages and close their file."""
         for page in self._pages:
             page.close()
         os.close(self._file)
@@ -109,7 +109,10 @@ class Collectives:
         self._last: Dict[str, int] = {}
 
     def count(self) -> Dict[str, int]:
-        """Return the count of each group; empty before the script has joined a process group."""
+        """Return the number of collectives started in each process group, by name, and update the total.
+
+        Empty before the script has joined a process group.
+        """
         numbers = _sequence_numbers()
         for name, number in numbers.items():
             last = self._last.get(name, 0)
@@ -119,15 +122,15 @@ class Collectives:
 
     @property
     def total(self) -> int:
-        """The number of all collectives so far, also of destroyed groups."""
+        """Return the number of all collectives so far, also of destroyed groups, as of the last `count`."""
         return self._total
 
 
 def show(path: str, offset: int, stacks_to: str = "") -> None:
-    """Update this process's page from a thread of its own; with `stacks_to`, write stacks there at a signal.
+    """Start a thread that updates this process's progress page; with `stacks_to`, write stacks there at a signal.
 
-    Ten updates per second: 0.03 % of a core. The thread stops when the interpreter does (a C function that
-    holds the GIL, a stopped process), which the agent detects.
+    Ten updates per second: 0.03 % of a core. The thread stops when the interpreter does (a C function that holds the
+    GIL, a stopped process), which the agent detects.
     """
     if stacks_to:
         stacks.listen(stacks_to)
@@ -140,7 +143,7 @@ def show(path: str, offset: int, stacks_to: str = "") -> None:
 
 
 def show_agent(environ: Mapping[str, str] = os.environ) -> None:
-    """Update the page of the agent that started this process; without an agent, do nothing.
+    """Start to update the progress page of the agent that started this process; without one, do nothing.
 
     An error goes to stderr: better a rank without hang detection than none.
     """

@@ -37,13 +37,13 @@ def path(log_dir: str, local_rank: int) -> str:
 
 
 def listen(path: str) -> None:
-    """Append the stacks of all threads of this process to the file at each signal."""
+    """Make this process append the stacks of all its threads to a file at each SIGNAL."""
     _FILES.append(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o644))
     faulthandler.register(SIGNAL, file=_FILES[-1], all_threads=True)
 
 
 def listens(pid: int) -> bool:
-    """Return True if the process handles the signal, which would kill any other."""
+    """Return True if the process handles SIGNAL, which would kill any other."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
             caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", file.read(), re.MULTILINE)
@@ -76,7 +76,7 @@ def dump_all(pids: Sequence[int]) -> None:
 
 
 def state(pid: int) -> str:
-    """Return the state as in proc(5): R running, S sleeping, D waiting in the kernel, T stopped; empty if ended."""
+    """Return a process's state as in proc(5): R running, S sleeping, D in the kernel, T stopped; "" if ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0].decode()
@@ -93,7 +93,7 @@ def size(path: str) -> int:
 
 
 def read_from(path: str, offset: int) -> str:
-    """Return the file's text from the offset on, empty if it cannot be read safely.
+    """Return at most TEXT_BYTES of a file's text from the offset on; "" if it cannot be read safely.
 
     The reader may be root, and the file belongs to a user.
     """
@@ -104,7 +104,7 @@ def read_from(path: str, offset: int) -> str:
 
 
 def threads(text: str) -> Tuple[str, ...]:
-    """Parse the stacks of one dump, the main thread last; the progress thread is left out."""
+    """Return the stack of each thread in the text of one dump, the main thread last, without the progress thread."""
     parts = _THREAD.split(text)[1:]
     return tuple("\n".join(_frame_lines(part)) for part in parts if _PROGRESS_FILE not in part)
 

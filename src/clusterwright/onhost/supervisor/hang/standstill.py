@@ -39,7 +39,7 @@ class Standstill:
         self._findings: Dict[int, HangFinding] = {}
 
     def prepare(self, message: Message, log_dir: str, first_rank: int) -> None:
-        """Clear the pages for the ranks of a start message, here with rank `first_rank`."""
+        """Stop watching; clear the progress pages for the ranks of a start message, here from `first_rank` on."""
         self.end()
         self._awaited, self._generation = message, int(message["start"])
         self._log_dir, self._first_rank = log_dir, first_rank
@@ -47,16 +47,19 @@ class Standstill:
             self.pages[local_rank].clear()
 
     def variables(self, local_rank: int) -> Dict[str, str]:
-        """Return a rank's variables for page, stacks and torch's flight recorder; the user's own take precedence."""
+        """Return a rank's variables for progress page, stacks and torch's flight recorder.
+
+        Recorder variables that the user has set are left out.
+        """
         files = dict.fromkeys(RECORDER_FILES, os.path.join(self._log_dir, "nccl-"))  # torch adds the rank
         recorder = {name: value for name, value in {**RECORDER, **files}.items() if name not in os.environ}
         stacks_path = stacks.path(self._log_dir, local_rank)
         return {**recorder, **dict([self.pages.variable(local_rank), (stacks.VARIABLE, stacks_path)])}
 
     def turn(self, pids: Sequence[int], now: float) -> List[Message]:
-        """Start to watch the ranks once all have started (`pids`, by local rank), then poll; return messages.
+        """Start to watch the ranks once all have started (`pids`, by local rank), then poll their pages.
 
-        The messages are for the supervisor.
+        Return messages for the supervisor.
         """
         if self._awaited and pids:
             timeout_factor = float(self._awaited.get("patience", 1))
@@ -69,21 +72,24 @@ class Standstill:
         return self.poll(now)
 
     def end(self, *, with_stacks: bool = False) -> None:
-        """Stop watching before the ranks are killed; `with_stacks`: each first gets 0.2 s to write its stacks."""
+        """Stop watching the ranks before they are killed; `with_stacks`: each first gets 0.2 s to write its stacks."""
         if with_stacks:
             stacks.dump_all([rank.pid for rank in self._ranks.values()])
         self._ranks, self._examined, self._findings, self._awaited = {}, {}, {}, None
         self._watch.begin((), 0.0)
 
     def request_regroup(self) -> bool:
-        """Request that the ranks leave with their state in memory; return False if one reports no steps and cannot."""
+        """Request that the ranks leave with their state in memory, for a larger generation.
+
+        Return False if one reports no steps and so cannot.
+        """
         pages = [self.pages[local_rank] for local_rank in range(len(self.pages))]
         for page in pages:
             page[progress.REGROUP] = 1
         return all(page[progress.PHASE] != progress.STARTING for page in pages)
 
     def examine(self, message: Message) -> None:
-        """Start the examination of the ranks that the supervisor names."""
+        """Start the examination of the ranks that the supervisor names; nothing for another generation."""
         if message["examine"] != self._generation:
             return
         self._findings = {}
@@ -94,7 +100,7 @@ class Standstill:
         }
 
     def due(self, now: float) -> Optional[float]:
-        """Return the seconds until the next poll; None for never."""
+        """Return the seconds until the next poll of pages or examinations; None if nothing is watched."""
         times = [self._watch.due(now), *(examination.due(now) for examination in self._examined.values())]
         return min((seconds for seconds in times if seconds is not None), default=None)
 

@@ -56,11 +56,14 @@ class Watch:
         self.envelope.begin()
 
     def due(self, now: float) -> Optional[float]:
-        """Return the seconds until the next poll; None when there are no ranks."""
+        """Return the seconds until the next poll of the ranks' progress; None when there are no ranks."""
         return max(0.0, self._polled_at + POLL_INTERVAL_S - now) if self._ranks else None
 
     def poll(self, now: float) -> Optional[Stall]:
-        """Poll the pages; return a report for the supervisor if one is due (a standstill, or its end), else None."""
+        """Read the ranks' progress pages; return a report for the supervisor if one is due, else None.
+
+        Due is one when a standstill begins, lasts or ends.
+        """
         late, self._polled_at = now - self._polled_at - POLL_INTERVAL_S, now
         if late > LATE_S:
             self._moved_at = {rank: moved_at + late for rank, moved_at in self._moved_at.items()}
@@ -123,9 +126,9 @@ def _repeat_s(stalled_s: float) -> float:
 
 
 def _change_s(previous: ProgressSnapshot, snapshot: ProgressSnapshot, stalled_s: float) -> float:
-    """Return the duration of one step or collective; exact where the script reports its steps.
+    """Return the seconds of one step or collective; exact where the script reports its steps.
 
-    Otherwise the standstill, divided by the steps or collectives in it; a long one counts whole.
+    Otherwise the standstill divided by the steps or collectives in it; a long one counts whole.
     """
     steps = snapshot.step - previous.step
     if steps > 0 and previous.moved and snapshot.moved > previous.moved:

@@ -15,9 +15,9 @@ V1, V2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
 
 
 def available_bytes() -> int:
-    """Return the memory that can still be allocated: the least that the machine and all cgroups above have left.
+    """Return the bytes of memory that can still be allocated: the least that machine and cgroups have left.
 
-    Unreadable limits are ignored.
+    The cgroups are those of this process and above; unreadable limits are ignored.
     """
     return min([_machine(), *_groups()])
 
@@ -29,7 +29,7 @@ def _machine() -> int:
 
 
 def _groups(of_process: str = "/proc/self/cgroup") -> List[int]:
-    """Return the bytes that this process's cgroup and those above it have left (cgroups(7))."""
+    """Return the bytes that this process's cgroup and each of those above it have left (cgroups(7))."""
     with open(of_process, encoding="utf-8") as file:
         rows = [line.rstrip("\n").split(":", 2) for line in file]
     free_bytes = []
@@ -55,7 +55,7 @@ def _above(root: str, path: str, limit: str, usage: str, rows: str) -> List[int]
 
 
 def _cached(folder: str, rows: str) -> int:
-    """Return the bytes of cached files in a cgroup; the names in memory.stat begin with `rows`."""
+    """Return the bytes of cached files in a cgroup by its memory.stat; `rows` is the prefix of the names there."""
     names = (f"{rows}inactive_file", f"{rows}active_file")
     lines = [line.split() for line in read(folder, "memory.stat").splitlines()]
     return sum(int(line[1]) for line in lines if len(line) == 2 and line[0] in names and line[1].isdigit())

@@ -25,9 +25,9 @@ TORCH = ("torch", "torch.distributed", "torch._dynamo")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Import the modules, then fork at each order, a request of the agent to start a rank or a store.
+    """Import torch and the modules, then fork a process at each order of the agent to start a rank or a store.
 
-    The child returns from `serve` and becomes that.
+    In the child, run that. A module that prevents forks is left out, by a restart.
     """
     run, agent, *modules = arguments
     begun = time.monotonic()
@@ -60,7 +60,7 @@ def imported(module: str) -> str:
 
 
 def no_fork_after(threads: int) -> str:
-    """Return why this process can no longer be forked, given its earlier number of threads; empty if it can."""
+    """Return why this process cannot be forked, given its number of threads before an import; "" if it can."""
     if len(os.listdir("/proc/self/task")) > threads:
         return "starts threads on import, which a fork would lack"
     torch = sys.modules.get("torch")
@@ -70,7 +70,7 @@ def no_fork_after(threads: int) -> str:
 
 
 def restart(run: str, agent: str, modules: Sequence[str], problems: Sequence[str]) -> None:
-    """Replace this process by a fork server without the module that prevents forks."""
+    """Replace this process by a fork server that imports only these modules; `problems` are those found so far."""
     os.environ[PROBLEMS] = "\n".join(problems)
     os.execv(sys.executable, [sys.executable, "-u", *module_arguments(NAME, run, agent, *modules)])  # noqa: S606 (ourselves)
 
@@ -108,7 +108,7 @@ def _forked_for(agent: int) -> bool:
 
 
 def become(order: Dict[str, Any]) -> None:
-    """In a forked process: set up the order's output files, folder and environment, and run its rank or store.
+    """Turn this forked process into the rank or store of an order: set up files, folder, environment; run it.
 
     It reports the start to the agent first.
     """

@@ -33,7 +33,7 @@ MOST_FILES = 100_000
 
 
 def python_path(environ: Mapping[str, str]) -> str:
-    """Return PYTHONPATH with the folder first whose `sitecustomize` calls `install` in each Python."""
+    """Return PYTHONPATH with a folder in front whose `sitecustomize` calls `install` in each Python."""
     ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
     return os.pathsep.join(filter(None, (ours, environ.get("PYTHONPATH", ""))))
 
@@ -45,7 +45,7 @@ class Arrival:
         self.rank, self.world, self.host, self.address, self.unit = rank, world, host, address, unit
 
     def write(self, folder: str) -> None:
-        """Leave a file for the other ranks."""
+        """Write a file that tells the other ranks that this one waits for its process group."""
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"{self.unit}-{self.rank}-{self.host}-{os.getpid()}.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -53,7 +53,7 @@ class Arrival:
 
 
 def read(folder: str, unit: str = RANK) -> List[Arrival]:
-    """Return those that have left a file of this `unit`, ranks or nodes, of the first MOST_FILES names.
+    """Return the arrivals in a folder that are of this `unit` (ranks or nodes), of the first MOST_FILES names.
 
     A file that is being written is left out.
     """
@@ -68,7 +68,7 @@ def read(folder: str, unit: str = RANK) -> List[Arrival]:
 
 
 def describe(arrivals: Sequence[Arrival], hosts: Sequence[str] = ()) -> str:
-    """Return who is missing, who came rank_hosts, and where the ranks meet if not at one address."""
+    """Return as text which ranks are missing, which came more than once, and where they meet if not at one address."""
     world, unit = max(arrival.world for arrival in arrivals), arrivals[0].unit
     places: Dict[int, List[str]] = {}
     for arrival in arrivals:
@@ -96,7 +96,7 @@ def describe(arrivals: Sequence[Arrival], hosts: Sequence[str] = ()) -> str:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Return sorted numbers such as `1-3, 7`."""
+    """Return sorted numbers as text such as `1-3, 7`."""
     spans: List[Tuple[int, int]] = []
     for number in numbers:
         if spans and number == spans[-1][1] + 1:
@@ -138,13 +138,13 @@ class Watch:
         end_rank(message)
 
     def message(self) -> str:
-        """Return who is missing."""
+        """Return the error message that the group did not form, and who is missing."""
         text = describe(read(self._folder, self._arrival.unit), self._hosts)
         return f"the process group did not form in {self._limit_s:.0f} s: {text}"
 
 
 def end_rank(message: str) -> None:
-    """End this rank with a message, which its agent or launcher records."""
+    """End this process with EXIT_CODE and a message on stderr and to its agent."""
     sys.stderr.write(f"clusterwright: {message}\n")
     sys.stderr.flush()
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
@@ -153,9 +153,9 @@ def end_rank(message: str) -> None:
 
 
 def watch(arguments: Sequence[Any], named: Dict[str, Any]) -> Optional[Watch]:
-    """Watch a call of init_process_group; None where no run is known or a store of the script's own is used.
+    """Start to watch a call of init_process_group by its arguments; return the watch.
 
-    None also for a group of one, or of unknown size.
+    None where no run is known or a store of the script's own is used, and for a group of one or of unknown size.
     """
     names = ("backend", "init_method", "timeout", "world_size", "rank", "store")
     settings = {**dict(zip(names, arguments)), **named}
@@ -172,7 +172,10 @@ def watch(arguments: Sequence[Any], named: Dict[str, Any]) -> Optional[Watch]:
 
 
 def watch_nodes(handler: Any) -> Optional[Watch]:
-    """Watch torchrun's rendezvous: the static one knows its node rank, of others the host's number is it."""
+    """Start to watch torchrun's rendezvous; return the watch, None where no run is known or for a single node.
+
+    The node rank is the handler's if it has one, else the host's number in the job.
+    """
     environ = os.environ
     number = environ.get("SLURM_NODEID") or environ.get("NODE_RANK") or ""
     rank = getattr(handler, "rank", int(number) if number.isdigit() else None)
@@ -186,7 +189,10 @@ def watch_nodes(handler: Any) -> Optional[Watch]:
 def begin(
     rank: Optional[int], world: Optional[int], address: str, unit: str, timeout: Any
 ) -> Optional[Watch]:
-    """Watch a group of two or more; None for a smaller one, for an unknown size, and where no run is known."""
+    """Start to watch a group of two or more; return the watch.
+
+    None for a smaller one, for an unknown size, and where no run is known.
+    """
     environ = os.environ
     run, generation = environ.get("CLUSTERWRIGHT_RUN", ""), environ.get("CLUSTERWRIGHT_GENERATION", "0")
     folder = environ.get(FOLDER) or (os.path.join(run, "logs", generation, "forming") if run else "")
@@ -198,12 +204,15 @@ def begin(
 
 
 def hosts_of(environ: Mapping[str, str]) -> List[str]:
-    """Return the hosts of the job, as its launcher was told."""
+    """Return the hosts of the job by the variable that its launcher sets; empty without it."""
     return [name for name in environ.get("CLUSTERWRIGHT_HOSTS", "").split(",") if name]
 
 
 def limit(timeout: Any, setting: str) -> float:
-    """Return the seconds that a group may take: its own timeout, else the run's setting, else LIMIT_S."""
+    """Return the seconds after which the watch ends a group that has not formed: a part of its own timeout.
+
+    Without one of the run's setting, else of LIMIT_S.
+    """
     if timeout is not None and hasattr(timeout, "total_seconds"):
         return EARLY * float(timeout.total_seconds())
     return EARLY * (float(setting) if setting.isdigit() else LIMIT_S)
@@ -216,7 +225,7 @@ def _number(settings: Dict[str, Any], name: str, variable: str) -> Optional[int]
 
 
 def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return init_process_group with a watch."""
+    """Return the function init_process_group with a watch while it runs."""
 
     @functools.wraps(function)
     def init_process_group(*arguments: Any, **named: Any) -> Any:
@@ -231,7 +240,7 @@ def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrapped_rendezvous(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method of torchrun's agent that waits for the other nodes, with a watch."""
+    """Return torchrun's method that waits for the other nodes, with a watch while it runs."""
 
     @functools.wraps(function)
     def rendezvous(agent: Any, worker_group: Any) -> Any:
@@ -249,7 +258,7 @@ class Loader(importlib.machinery.SourceFileLoader):
     """Loads a module of torch as Python would, then wraps its function."""
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Execute the module, and replace the function before anything imports it from there."""
+        """Execute the module, and replace its function (init_process_group or rendezvous) by a watched one."""
         super().exec_module(module)
         names = vars(module)
         if "init_process_group" in names:
@@ -265,7 +274,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Optional[Sequence[str]], target: Optional[types.ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
-        """Return the module's own spec with `Loader`; None for any other module."""
+        """Return the spec of a module of torch to watch, with `Loader`; None for any other module."""
         if fullname not in (TORCH, TORCHRUN):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
@@ -275,6 +284,6 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def install() -> None:
-    """Wrap init_process_group when torch is imported; before that only."""
+    """Make the import of torch wrap init_process_group; no effect once torch is imported."""
     if TORCH not in sys.modules and not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())

@@ -29,7 +29,10 @@ class Generation:
 
 
 def environment(base: Mapping[str, str], run: str, host: str, interface: str, threads: int) -> Dict[str, str]:
-    """Return the variables that all ranks of a host and all generations share; the user's values take precedence."""
+    """Return the variables that all ranks of a host share in all generations: defaults, `base`, the run, the host.
+
+    Values of `base`, the user's, take precedence over the defaults.
+    """
     defaults = {
         **QUIET,
         "GLOO_SOCKET_IFNAME": interface,
@@ -42,7 +45,7 @@ def environment(base: Mapping[str, str], run: str, host: str, interface: str, th
 
 
 def variables(generation: Generation, local_rank: int) -> Dict[str, str]:
-    """Return the variables of one rank: torchrun's (torch/distributed/elastic/agent/server), and the generation."""
+    """Return the environment variables of one rank: torchrun's (torch/distributed/elastic/agent/server), generation."""
     group_rank = generation.hosts.index(generation.host)
     rank, world_size = group_rank * generation.ranks + local_rank, len(generation.hosts) * generation.ranks
     numbers = {

@@ -32,10 +32,10 @@ def secrets_of_user() -> dict[str, str]:
 
 
 def compile_cache(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable of torch.compile's cache: torch's default in /tmp if it is the user's alone, else the home.
+    """Return the variable of torch.compile's cache folder: torch's default if it is the user's alone.
 
-    torch runs and unpickles what lies in that folder, and another user could have created it first. Empty if the
-    variable is set.
+    Else one in the home, else a new one: torch runs and unpickles what lies there, and another user could have
+    created the default first. Empty if the variable is set.
     """
     if _CACHE in environ:
         return {}

@@ -29,7 +29,7 @@ def die_with(parent: int) -> None:
 
 
 def name(text: str) -> None:
-    """Set the name that `ps -o comm` and `top` show for this process; 15 characters (proc(5))."""
+    """Set the name of this process that `ps -o comm` and `top` show, truncated to 15 characters (proc(5))."""
     with open("/proc/self/comm", "w", encoding="ascii") as file:
         file.write(text[:15])
 
@@ -43,9 +43,9 @@ def start(
     cwd: Optional[str] = None,
     orders: bool = False,
 ) -> processes.Process:
-    """Start a process in its own session that dies with this one; its output is appended to `out` and `err`.
+    """Start and return a process in its own session that dies with this one; output is appended to `out` and `err`.
 
-    With `orders`, its stdin is a pipe.
+    Without `err`, to `out`. With `orders`, its stdin is a pipe, else empty.
     """
     parent = os.getpid()
     with open(out, "ab") as out_file, open(err or out, "ab") as complained:
@@ -81,7 +81,7 @@ def descendants(root: int, *, excluded_pid: int = 0) -> list[int]:
 def end_descendants(limit_s: float, *, survivors: Container[int] = (), excluded_pid: int = 0) -> bool:
     """Kill all descendants and wait for them; return False if some remain (state D cannot be killed).
 
-    `survivors` and `excluded_pid` with its descendants live on. `reap` collects the dead.
+    `survivors`, and `excluded_pid` with its descendants, live on. It does not collect the dead; `reap` does.
     """
     deadline = time.monotonic() + limit_s
     while True:
@@ -94,7 +94,7 @@ def end_descendants(limit_s: float, *, survivors: Container[int] = (), excluded_
 
 
 def reap() -> Iterator[Tuple[int, int]]:
-    """Yield every ended child with its exit code, or the signal that killed it as a negative number."""
+    """Collect all ended children without waiting; yield the pid of each and its exit code, or minus the signal."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -114,7 +114,7 @@ def signal_process(pid: int, number: int) -> None:
 
 
 def parent_of(pid: int) -> int:
-    """Return the parent of a process; 0 for one that has ended, is a zombie or cannot be read."""
+    """Return the pid of a process's parent; 0 for one that has ended, is a zombie or cannot be read."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             state, parent = file.read().rpartition(b")")[2].split()[:2]  # proc(5): after the name in brackets

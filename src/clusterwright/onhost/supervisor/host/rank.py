@@ -29,7 +29,7 @@ LONGEST_MESSAGE = 500  # characters of an exception in a message to the agent; t
 
 
 def run(command: Sequence[str]) -> None:
-    """Run the program and exit with its code; an exception is reported to the agent before this process unwinds.
+    """Run the program of a rank in this process and exit with its code; report an exception to the agent before.
 
     Also an exit with another code than 0.
     """
@@ -52,7 +52,7 @@ def run(command: Sequence[str]) -> None:
 
 
 def program(command: Sequence[str]) -> None:
-    """Run a script, `-m MODULE` or `-c CODE` in this process as `python COMMAND` would; its exceptions pass."""
+    """Run a script, `-m MODULE` or `-c CODE` in this process as `python COMMAND` would; its exceptions are raised."""
     if command[0] == "-m":
         sys.path[0] = os.getcwd()
         sys.argv = list(command[1:])
@@ -87,11 +87,11 @@ def _report(message: str, cause: str = "") -> None:
 
 
 def exit_process(code: object) -> None:
-    """End this process: wait for threads, run exit functions, flush files, free nothing.
+    """Exit with the code of SystemExit: wait for threads, run exit functions, flush files, free nothing.
 
-    Python would collect and free all imported modules. In a forked process that copies each page that it
-    touches: 1.1 to 5.5 s for torch on a busy machine, against 0.1 s here. Exit functions of C libraries are
-    not run.
+    Another value than a number or None is printed and exits with 1. Python would free all modules: in a forked
+    process that copies each page that it touches: 1.1 to 5.5 s for torch on a busy machine, against 0.1 s here. Exit
+    functions of C libraries are not run.
     """
     if code is not None and not isinstance(code, int):
         sys.stderr.write(f"{code}\n")
@@ -113,11 +113,14 @@ class _Binding:
         util.register_after_fork(self, _Binding.bind)
 
     def note(self) -> None:
-        """Store this process as parent if its main thread forks: the death signal follows the forking thread."""
+        """Before a fork: store this process as the parent if its main thread forks, else none.
+
+        The death signal follows the forking thread.
+        """
         self.parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
 
     def bind(self) -> None:
-        """Bind the new process to its parent; multiprocessing calls this only in processes that it started."""
+        """After a fork, in a process that multiprocessing started: make it die with the stored parent."""
         if self.parent:
             processes.die_with(self.parent)
 

@@ -67,9 +67,9 @@ class Ranks:
         self._begun = float("-inf")
 
     def warm(self, env: Mapping[str, str], modules: Sequence[str], *, standby: bool) -> List[Message]:
-        """Start a fork server, or one for stores only if none is requested or memory is short; return notes to log.
+        """Start the fork server for ranks and stores; for stores only, if `standby` is False or memory is short.
 
-        Does nothing more than store the arguments if one runs.
+        Return notes to log. If one runs, only store the arguments.
         """
         self._env = {**env, **dict([self.pipe.variable()])}
         self._modules, self._standby = modules, standby
@@ -96,9 +96,9 @@ class Ranks:
         fcntl.fcntl(self._server.stdin.fileno(), F_SETPIPE_SZ, ORDERS_BYTES)
 
     def prepare_store(self, address: str) -> None:
-        """Order a store for the next generation unless there is one; `read_messages` reports its port.
+        """Order a rendezvous store for the next generation unless there is one; its port comes as a message.
 
-        While ranks start cold, wait for them first.
+        While ranks start cold, none is ordered yet.
         """
         self._store_address = address
         cold = not self._server_pid and time.monotonic() < self._begun + COLD_STORE_S
@@ -125,7 +125,7 @@ class Ranks:
 
     @property
     def running(self) -> List[int]:
-        """The process ids of all ranks, by local rank; empty before all have started and after one has ended."""
+        """Return the process ids of all ranks, by local rank; empty before all have started and once one has ended."""
         pids = {local_rank: pid for pid, local_rank in self._pids.items()}
         return [pids[local_rank] for local_rank in range(self._size)] if len(pids) == self._size else []
 
@@ -137,7 +137,10 @@ class Ranks:
         cwd: str,
         rank_variables: Callable[[int], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """End earlier ranks and start a generation's; `env` and `rank_variables` extend the environment of `warm`."""
+        """End earlier ranks and order the ranks of a generation, without waiting until they run.
+
+        `env` and `rank_variables` extend the environment of `warm`.
+        """
         self.end()
         self.next_store = 0  # on the first host, that store serves this generation now
         self._generation, self._size, self._finished_ranks = generation.number, generation.ranks, set()
@@ -170,7 +173,7 @@ class Ranks:
         self._pids[started.pid] = 0
 
     def read_messages(self) -> List[Message]:
-        """Handle the messages of this host's processes; return messages for the supervisor."""
+        """Read and handle the messages of this host's processes; return messages for the supervisor."""
         messages: List[Message] = []
         for message in self.pipe.read():
             if "started" in message:
@@ -210,7 +213,7 @@ class Ranks:
     def poll(self) -> List[Message]:
         """Truncate long logs, restart a dead fork server, kill a stuck one; return messages for the supervisor.
 
-        Logs every LOG_POLL_S; messages only from a restart.
+        Logs are checked every LOG_POLL_S; messages come only from a restart.
         """
         if time.monotonic() >= self._logs_polled_at + LOG_POLL_S:
             self._logs_polled_at = time.monotonic()
@@ -227,12 +230,12 @@ class Ranks:
         return []
 
     def terminate(self) -> None:
-        """Send SIGTERM to all ranks: the runtime saves and leaves, a rank without a handler dies."""
+        """Send SIGTERM to all ranks: those of the runtime save and leave, one without a handler dies."""
         for pid in self._pids:
             processes.signal_process(pid, signal.SIGTERM)
 
     def end(self) -> bool:
-        """Kill all ranks and their descendants; return False if a process cannot be killed."""
+        """Kill all ranks and their descendants, but no fork server or next store; return False if one survives."""
         self._pending_orders.clear()  # stores included: one not yet started is killed when it starts
         self._pids.clear()
         self._begun = float("-inf")
@@ -241,10 +244,10 @@ class Ranks:
         return processes.end_descendants(KILL_S, survivors=survivors, excluded_pid=self.excluded_pid)
 
     def _order(self, order: Dict[str, Any]) -> None:
-        """Send the order, a request to start a rank or a store, to the fork server.
+        """Send the order, to start a rank or a store, to the fork server.
 
-        The process is started cold if the server does not run or does not fork that kind; a server that just died is no
-        error.
+        The process is started cold if the server does not run or does not fork that kind; a server that just died is
+        no error.
         """
         if not self._pending_orders:
             self._progress_timeout.begin(time.monotonic())
@@ -270,7 +273,7 @@ class Ranks:
         self._started(order["id"], started.pid)
 
     def _started(self, order: str, pid: int) -> List[Message]:
-        """Record the process that the order with this id has started; kill it if its generation has ended meanwhile.
+        """Record the process that the order with this id has started; kill it if the order no longer exists.
 
         Return messages for the supervisor, only if a rank has ended already.
         """
@@ -298,7 +301,7 @@ class Ranks:
         return dict(exited, cause=cause) if cause else exited
 
     def _lost_server(self) -> List[Message]:
-        """Start what was requested of a dead fork server cold, and schedule its restart."""
+        """Start the pending orders of a dead fork server cold, schedule its restart, return a note to log."""
         reason, self._why = self._why or "died", ""
         with contextlib.suppress(OSError):  # orders that it has not read
             self._server.stdin.close()
@@ -344,12 +347,12 @@ class ProgressTimeout:
         self._work_counts: Optional[Tuple[int, ...]] = None
 
     def begin(self, now: float) -> None:
-        """Start waiting for a process."""
+        """Start the time limit of a process at `now`."""
         self._begun = self._moved = now
         self._work_counts = None
 
     def over(self, pid: int, now: float) -> str:
-        """Return why to stop waiting for the process; empty while it makes progress."""
+        """Return why to stop waiting for the process (idle or too slow); "" while it may make progress."""
         counts = work(pid)
         if counts != self._work_counts:
             self._work_counts, self._moved = counts, now

@@ -26,11 +26,11 @@ class Samples:
         self._begun = self._due = float("inf")
 
     def begin(self, now: float) -> None:
-        """Start with the ranks of a new generation."""
+        """Start the schedule of samples anew, for the ranks of a new generation."""
         self._begun, self._due = now, now + SHORTEST_S
 
     def poll(self, pids: Sequence[int], pages: Optional[Pages], generation: int, now: float) -> None:
-        """Write a sample if one is due and the ranks run (`pids`, by local rank)."""
+        """Write a sample of steps, times and memory if one is due and the ranks run (`pids`, by local rank)."""
         if now < self._due or not pids:
             return
         self._due = now + min(LONGEST_S, max(SHORTEST_S, SHARE * (now - self._begun)))
@@ -46,7 +46,7 @@ class Samples:
 
 
 def resident_bytes(pids: Sequence[int]) -> List[int]:
-    """Return for each process the resident memory of it and its descendants, such as loader workers."""
+    """Return for each process the resident memory of it and its descendants, such as loader workers, in bytes."""
     parents = {int(name): parent_of(int(name)) for name in os.listdir("/proc") if name.isdigit()}
     sizes: Dict[int, int] = dict.fromkeys(pids, 0)
     for process in parents:
@@ -68,5 +68,5 @@ def _resident(pid: int) -> int:
 
 
 def _cells(pages: Optional[Pages], count: int, index: int) -> List[int]:
-    """Return one number of each rank's page; zeros for a launcher, whose ranks have none."""
+    """Return the number at `index` of each rank's progress page; zeros for a launcher, whose ranks have none."""
     return [pages[rank][index] for rank in range(count)] if pages and len(pages) == count else [0] * count

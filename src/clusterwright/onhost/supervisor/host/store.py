@@ -15,7 +15,7 @@ from clusterwright.onhost.supervisor.host import wake
 
 
 def serve(address: str) -> None:
-    """Listen, report the port to the agent, and serve until killed."""
+    """Serve a torch TCPStore on this address until killed; report its port, or why it cannot, to the agent."""
     try:
         import torch.distributed as dist
     except ImportError as error:

@@ -13,7 +13,7 @@ from clusterwright.onhost.supervisor.host import forkserver
 
 
 def main(agent: int) -> None:
-    """Import torch.distributed, then fork a store at each order."""
+    """Import torch.distributed, then fork a rendezvous store at each order of the agent."""
     importlib.import_module("torch.distributed")
     order = forkserver.serve(agent)
     if order:

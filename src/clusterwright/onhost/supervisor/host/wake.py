@@ -49,11 +49,11 @@ class Pipe:
         self._partial = b""
 
     def fileno(self) -> int:
-        """File descriptor, for selectors."""
+        """Return the file descriptor of the pipe's read end, for selectors."""
         return self._read
 
     def variable(self) -> Tuple[str, str]:
-        """Return name and value of the variable by which other processes find the pipe."""
+        """Return name and value of the environment variable by which other processes find the pipe."""
         return VARIABLE, f"/proc/{os.getpid()}/fd/{self._write}"
 
     def read(self) -> List[Dict[str, Any]]:

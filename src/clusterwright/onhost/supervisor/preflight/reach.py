@@ -18,7 +18,10 @@ CONNECT_S, PAUSE_S = 2.0, 0.2
 
 
 def main() -> int:
-    """Listen, connect to each host until it answers or the time is over, and print those that did not; return 0."""
+    """Test the connections between hosts: print as JSON the hosts that this one could not connect to; return 0.
+
+    It also listens for theirs, until all have connected or the time is over.
+    """
     name, listen_address, *pairs = sys.argv[1:]
     targets = {host: _parse(text) for host, _equals, text in (pair.partition("=") for pair in pairs)}
     deadline = time.monotonic() + LIMIT_S
@@ -41,7 +44,7 @@ def _parse(text: str) -> Tuple[str, int]:
 
 
 def _connect_all(name: str, targets: Dict[str, Tuple[str, int]], deadline: float) -> list[str]:
-    """Connect to each target and send our name; return those that did not answer until the deadline."""
+    """Connect to each target and send our name; return the hosts not connected to by the deadline, sorted."""
     missing = dict(targets)
     while missing and time.monotonic() < deadline:
         for host, target in list(missing.items()):
@@ -55,7 +58,7 @@ def _connect_all(name: str, targets: Dict[str, Tuple[str, int]], deadline: float
 
 
 def _accept(listener: socket.socket, connected: Set[str]) -> None:
-    """Record the name that each connection sends."""
+    """Accept connections until the listener closes, and add the name that each sends to `connected`."""
     while True:
         try:
             connection, _source = listener.accept()

@@ -27,14 +27,17 @@ _LIMIT_S = 5.0
 
 
 def main() -> int:
-    """Print the document; return 0."""
+    """Print this host's facts as JSON, for the folder and the token of the arguments; return 0."""
     folder, token = sys.argv[1:3]
     json.dump(survey(folder, token), sys.stdout)
     return 0
 
 
 def survey(folder: str, token: str) -> Dict[str, Any]:
-    """Return the facts of this host; `time` is in epoch seconds."""
+    """Return the facts of this host that a run needs to know: folder access, torch, GPUs, driver, addresses, user.
+
+    `token` is a file that another host has created in the folder; `time` is in epoch seconds.
+    """
     ends_sessions = processes.run(("busctl", "get-property", *_LOGIND, "KillUserProcesses"), _LIMIT_S).out
     linger = processes.run(("loginctl", "show-user", str(os.getuid()), "--property=Linger"), _LIMIT_S).out
     return {
@@ -53,7 +56,7 @@ def survey(folder: str, token: str) -> Dict[str, Any]:
 
 
 def _torch() -> Optional[str]:
-    """Return the version of PyTorch, "unknown" for one without metadata; None without PyTorch."""
+    """Return the version of PyTorch on this host, "unknown" for one without metadata; None without PyTorch."""
     if importlib.util.find_spec("torch") is None:
         return None
     try:
@@ -65,7 +68,7 @@ def _torch() -> Optional[str]:
 
 
 def _gpu_models() -> List[str]:
-    """Return the model of each NVIDIA GPU."""
+    """Return the model of each NVIDIA GPU of this host; empty without its driver."""
     models = []
     for path in sorted(glob.glob(DRIVER + "/gpus/*/information")):
         with open(path, errors="replace") as file:
@@ -74,7 +77,7 @@ def _gpu_models() -> List[str]:
 
 
 def _driver() -> str:
-    """Return the version of NVIDIA's driver; empty without."""
+    """Return the version of NVIDIA's driver; "" without one."""
     try:
         with open(DRIVER + "/version", errors="replace") as file:
             fields = file.readline().split()
@@ -84,7 +87,7 @@ def _driver() -> str:
 
 
 def _addresses() -> List[List[Any]]:
-    """Return `[interface, address, netmask]` of each interface with an IPv4 address."""
+    """Return `[interface, address, netmask]` of each interface of this host with an IPv4 address."""
     interfaces = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():

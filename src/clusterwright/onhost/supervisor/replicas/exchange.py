@@ -34,7 +34,7 @@ class Channel:
         self.connection.sendall((self.session.seal(data) if self.session else data) + b"\n")
 
     def receive(self) -> wire.Message:
-        """Receive one message.
+        """Receive and return one message of the peer.
 
         Raises:
             Broken: the peer closed the connection or sent something else.
@@ -70,7 +70,10 @@ def accept(channel: Channel, token: str) -> None:
 
 
 def patient(connection: socket.socket, timeout_s: float) -> None:
-    """Break the connection if the peer is dead or acknowledges no data for `timeout_s`; an idle one stays open."""
+    """Make the kernel break the connection if the peer is dead or acknowledges no data for `timeout_s`.
+
+    An idle connection stays open.
+    """
     wire.enable_keepalive(connection, timeout_s)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
@@ -108,7 +111,7 @@ def _prove(channel: Channel, token: str) -> None:
 
 
 def send_bytes(connection: socket.socket, lent: Lent) -> None:
-    """Send the part's bytes with sendfile, so that they are not copied through this process."""
+    """Send the bytes of a part of a checkpoint with sendfile, so that this process does not copy them."""
     connection.sendfile(lent.file, lent.start, lent.part.length)
 
 

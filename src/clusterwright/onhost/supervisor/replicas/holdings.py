@@ -28,7 +28,7 @@ class Lent:
 
     @property
     def start(self) -> int:
-        """The offset of the part's bytes in the file."""
+        """Return the offset of the part's bytes in the file of its slots."""
         return offset(self.slot)
 
     def unchanged(self) -> bool:
@@ -51,7 +51,7 @@ class Holdings:
         self._lock = threading.Lock()
 
     def lend(self, key: Key) -> Optional[Lent]:
-        """Open a part for reading, None if it is not here; the caller closes its file."""
+        """Return a part of a checkpoint opened for reading, None if it is not here; the caller closes its file."""
         with self._lock:
             for slots, slot, stamp, part in self._places():
                 if part.key == key:
@@ -59,12 +59,12 @@ class Holdings:
         return None
 
     def path(self, key: Key) -> str:
-        """Return the path by which processes of this host open a part's memory; empty if it is not here."""
+        """Return the path by which processes of this host open a part's memory; "" if the part is not here."""
         with self._lock:
             return next((slots.path for slots, *_, part in self._places() if part.key == key), "")
 
     def resumed(self, generation: int, step: int) -> None:
-        """Record that a generation resumed from this step; invalidated replicas are recycled."""
+        """Record that a generation resumed from this step; recycle the replicas that this makes invalid."""
         with self._lock:
             if generation > self._fence[0]:
                 self._fence = (generation, step)
@@ -81,12 +81,12 @@ class Holdings:
                 self._recycle(self._foreign.pop(key))
 
     def allocate(self) -> Slots:
-        """Return memory for a part of another host, recycled if possible."""
+        """Return memory (slots) for a part of another host, recycled if possible."""
         with self._lock:
             return self._idle.pop() if self._idle else Slots("neighbor")
 
     def store(self, slots: Slots, part: SlotPart) -> None:
-        """Add a replica that was received completely."""
+        """Add the replica of a part that was received completely into these slots; the previous one is recycled."""
         slots.write(0, part)
         with self._lock:
             previous = self._foreign.pop(part.key, None)
@@ -95,17 +95,20 @@ class Holdings:
                 self._recycle(previous)
 
     def release(self, slots: Slots) -> None:
-        """Recycle memory from `allocate` whose transfer failed."""
+        """Recycle slots from `allocate` whose transfer failed."""
         with self._lock:
             self._recycle(slots)
 
     def report(self) -> Message:
-        """Return all valid parts, as [generation, step, world size, rank], and the newest fence (generation, step)."""
+        """Return all valid parts, as [generation, step, world size, rank], and the newest fence.
+
+        The fence is generation and step of the last resumption: replicas beyond it are invalid.
+        """
         with self._lock:
             return {"parts": sorted({part.key for *_, part in self._places()}), "fence": list(self._fence)}
 
     def allocated_bytes(self) -> int:
-        """Return the memory that all slots take now, in bytes."""
+        """Return the bytes of memory that all slots of this host take now."""
         with self._lock:
             return sum(
                 slots.allocated_bytes() for slots in [*self.local_slots, *self._foreign.values(), *self._idle]
@@ -122,7 +125,7 @@ class Holdings:
         return key[0] < generation and key[1] > step
 
     def _recycle(self, slots: Slots) -> None:
-        """Keep the slots for the next part, since used memory is allocated already; close surplus ones."""
+        """Keep the slots for the next part, as their memory is allocated already; close surplus ones."""
         slots.clear(0)
         if len(self._idle) < len(self.local_slots):
             self._idle.append(slots)

@@ -10,13 +10,16 @@ from clusterwright.onhost.supervisor.wire import Message
 
 
 def chosen(peers: Mapping[str, Peer], newest_on_disk: int) -> Optional[Choice]:
-    """Return the in-memory checkpoint that a generation would resume from now; None without a usable one."""
+    """Return the in-memory checkpoint that a generation would resume from now, by the agents' reports; None without.
+
+    `newest_on_disk` is the newest step on storage.
+    """
     reports = {host: peer.facts["memory"] for host, peer in peers.items() if peer.facts.get("memory")}
     return choose(reports, newest_on_disk)
 
 
 def memory_message(peers: Mapping[str, Peer], hosts: Sequence[str], choice: Optional[Choice]) -> Message:
-    """Return the message for a generation's agents: the holders of its state, and each host's peer for replicas."""
+    """Return the memory part of a start message: holders of the state, and each host's peer for replicas."""
     places = {
         host: (peer.address, int(peer.facts["copies"]))
         for host, peer in peers.items()
@@ -52,8 +55,8 @@ class Choice:
 def choose(reports: Mapping[str, Message], newest_on_disk: int = -1) -> Optional[Choice]:
     """Return the newest step with every rank's part in memory; None if storage has a newer one, or none is complete.
 
-    Parts of different steps, generations or world sizes never mix. Parts of an older generation beyond the
-    step from which a later one resumed are invalid, also on a host that does not know of it.
+    Parts of different steps, generations or world sizes never mix. Parts of an older generation beyond the step from
+    which a later one resumed are invalid, also on a host that does not know of it.
     """
     fence = (0, 0)
     sets: Dict[Tuple[int, int, int], Dict[int, Set[str]]] = {}
@@ -72,7 +75,7 @@ def choose(reports: Mapping[str, Message], newest_on_disk: int = -1) -> Optional
 
 
 def _spread(hosts: Set[str], rank: int) -> Tuple[str, ...]:
-    """Rotate the hosts by rank, so that not all parts are read from the same host."""
+    """Return the hosts sorted and rotated by rank, so that not all parts are read from the same host."""
     ordered = sorted(hosts)
     offset = rank % len(ordered)
     return tuple(ordered[offset:] + ordered[:offset])

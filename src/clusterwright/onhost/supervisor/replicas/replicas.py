@@ -34,15 +34,18 @@ class Replicas:
 
     @property
     def port(self) -> int:
-        """Port where other hosts fetch and send parts."""
+        """Return the port where other hosts fetch and send parts of in-memory checkpoints."""
         return self._serving.port
 
     def report(self) -> Message:
-        """Return the parts in this host's memory, for the supervisor."""
+        """Return the parts of in-memory checkpoints on this host, for the supervisor."""
         return self._holdings.report()
 
     def start(self, message: Message, host: str) -> Dict[str, str]:
-        """Start a generation by the supervisor's message; return the variables for its ranks on this host."""
+        """Start a generation by the supervisor's start message; return the variables for the ranks of `host`.
+
+        Empty if they do not restore from memory.
+        """
         following = message["next"].get(host)
         self.begin(message["start"], (following[0], following[1]) if following else None)
         return self._memory_variables(self.memory(message["memory"])) if message["memory"] else {}
@@ -52,7 +55,7 @@ class Replicas:
         self._sending.begin(generation, neighbor)
 
     def variables(self, local_rank: int) -> Dict[str, str]:
-        """Return the variables by which a rank finds the memory for copies of its state."""
+        """Return the environment variables by which a rank finds the memory for copies of its state."""
         return {
             "CLUSTERWRIGHT_COPY": self._holdings.local_slots[local_rank].path,
             "CLUSTERWRIGHT_COPY_WAKE": self._sending.path,
@@ -74,7 +77,10 @@ class Replicas:
         return {"format": FORMAT, **moment, "token": self._token, "parts": parts}
 
     def _memory_variables(self, memory: Message) -> Dict[str, str]:
-        """Return the variable with the text; from a thousand ranks on, with the path of a file that has it."""
+        """Return the variable with this description of the memory to restore from, as JSON.
+
+        If it is long, as from a thousand ranks on, with the path of a file that has it.
+        """
         text = json.dumps(memory)
         if len(text) > LONGEST_VARIABLE:
             self._long.truncate(0)

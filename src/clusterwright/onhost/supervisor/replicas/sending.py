@@ -48,11 +48,11 @@ class Sending:
 
     @property
     def path(self) -> str:
-        """Path of the pipe's write end, for ranks."""
+        """Return the path of the pipe's write end, to which ranks write messages."""
         return f"/proc/{os.getpid()}/fd/{self._write}"
 
     def begin(self, generation: int, neighbor: Optional[Tuple[str, int]]) -> None:
-        """Send replicas of this generation to `neighbor`; None if this host is alone."""
+        """Send the replicas of this generation to `neighbor` (address and port); None: this host is alone."""
         self._generation, self._neighbor = generation, neighbor
         self._missed = 0.0
         for number, slots in enumerate(self._holdings.local_slots):
@@ -83,9 +83,9 @@ class Sending:
             self._replicate((generation, step, world_size, rank), message["local_rank"])
 
     def _reserve(self, local_rank: int, capacity: int) -> None:
-        """Allocate two slots of `capacity` bytes for the rank, or refuse: as much again must stay for replicas.
+        """Allocate two slots of `capacity` bytes for the rank, or refuse if memory is short.
 
-        The replicas are those of a rank of the previous host.
+        As much again must stay for the replicas of a rank of the previous host.
         """
         slots = self._holdings.local_slots[local_rank]
         required_bytes = 2 * capacity * (2 if self._neighbor else 1) - slots.allocated_bytes()
@@ -123,7 +123,7 @@ class Sending:
             self._acknowledge(local_rank, NO_PEER)
 
     def _misses(self, reason: str) -> bool:
-        """Record a failed transfer; return True once the peer host was unreachable for UNREACHABLE_S."""
+        """Record a failed transfer; return True if the peer host has been unreachable for UNREACHABLE_S."""
         self._log_once(f"cannot send replicas to {self._neighbor}: {reason}")
         self._missed = self._missed or time.monotonic()
         if time.monotonic() - self._missed < UNREACHABLE_S:
@@ -132,7 +132,7 @@ class Sending:
         return True
 
     def _send(self, lent: Lent) -> bool:
-        """Send the part to the peer host; return False if that has no memory for it."""
+        """Send the part to the peer host; return False if that has no memory for it, or it was overwritten."""
         channel = self._connected(lent.part.generation)
         channel.send({"put": asdict(lent.part)})
         answer = channel.receive()
@@ -161,7 +161,7 @@ class Sending:
             previous[1].connection.close()
 
     def _log_once(self, text: str) -> None:
-        """Log each text only once."""
+        """Log the text unless it was logged before."""
         if text not in self._logged_messages:
             self._logged_messages.append(text)
             self._log(text)

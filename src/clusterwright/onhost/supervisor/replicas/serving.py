@@ -39,7 +39,7 @@ class Serving:
         threading.Thread(target=self._accept, name="serve-copies", daemon=True).start()
 
     def close(self) -> None:
-        """Stop accepting; open connections end with their peer."""
+        """Stop accepting connections; open ones end with their peer."""
         with contextlib.suppress(OSError):  # already closed
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

@@ -44,7 +44,7 @@ class SlotPart:
 
     @property
     def key(self) -> Tuple[int, int, int, int]:
-        """Generation, step, world size and rank, which identify the part within the run."""
+        """Return generation, step, world size and rank, which identify the part within the run."""
         return (self.generation, self.step, self.world_size, self.rank)
 
 
@@ -59,11 +59,11 @@ class Slots:
 
     @property
     def path(self) -> str:
-        """Path by which processes of the same user open the memfd."""
+        """Return the path by which processes of the same user open the slots' memory (a memfd)."""
         return f"/proc/{os.getpid()}/fd/{self.fd}"
 
     def read(self, slot: int) -> Optional[Tuple[int, SlotPart]]:
-        """Return stamp and part of a slot; None if it has no complete part."""
+        """Return stamp (time of writing) and part of a slot; None if it has no complete part."""
         stamp, step, generation, world_size, rank, length, digest = HEADER.unpack_from(
             self._page, slot * HEADER_EVERY
         )
@@ -75,7 +75,7 @@ class Slots:
         return stamp, part
 
     def parts(self) -> Iterator[Tuple[int, int, SlotPart]]:
-        """Yield slot, stamp and part of each slot with a complete part."""
+        """Yield slot number, stamp and part of each slot with a complete part."""
         for slot in range(SLOTS):
             entry = self.read(slot)
             if entry:
@@ -109,7 +109,7 @@ class Slots:
         return mmap.mmap(self.fd, max(length, 1), offset=start)
 
     def grant(self, capacity: int) -> None:
-        """Allocate so many bytes in each slot now, and publish the capacity to the rank.
+        """Allocate `capacity` bytes in each slot now, and publish the capacity to the rank.
 
         Raises:
             OSError: no memory.
@@ -129,7 +129,7 @@ class Slots:
 
     @property
     def capacity(self) -> int:
-        """Bytes that each slot may hold."""
+        """Return the bytes that each slot may hold; 0 before memory is granted, REFUSED after a refusal."""
         return int(_UINT64.unpack_from(self._page, CAPACITY_OFFSET)[0])
 
     def allocated_bytes(self) -> int:
@@ -137,11 +137,11 @@ class Slots:
         return os.fstat(self.fd).st_blocks * 512
 
     def close(self) -> None:
-        """Close the memory; a process that has it open keeps it."""
+        """Close the slots' memory; a process that has it open keeps it."""
         self._page.close()
         os.close(self.fd)
 
 
 def offset(slot: int) -> int:
-    """Return the file offset of a slot's bytes."""
+    """Return the file offset of the bytes of the slot with this number."""
     return (slot + 1) * SLOT_STRIDE

@@ -58,10 +58,10 @@ class _Raised(NamedTuple):
 
 
 def extract_error_message(log: str, *, signalled: bool = False) -> str:
-    """Return the exception that ended the program, or the line that explains its end; empty if there is none.
+    """Return from a log the exception that ended the program, or the line that explains its end.
 
-    With `signalled` no exception ended it: an error line of C++ code after the last exception takes
-    precedence.
+    Empty without one. With `signalled` no exception ended it: an error line of C++ code after the last exception
+    takes precedence.
     """
     lines = [_clean(line) for line in log[-TAIL:].splitlines()]
     raised = list(_raised(lines))
@@ -73,24 +73,24 @@ def extract_error_message(log: str, *, signalled: bool = False) -> str:
 
 
 def last_line(log: str) -> str:
-    """Return the last line with a word, for a program that exited without an exception; rules and bars have none."""
+    """Return the log's last line with a letter or digit, for a program that exited without an exception."""
     lines = [_clean(line).text.strip() for line in log[-TAIL:].splitlines()]
     return shorten(next((line for line in reversed(lines) if any(map(str.isalnum, line))), ""))
 
 
 def is_consequence(message: str) -> bool:
-    """Return True if the message only reports the loss of another rank, so that it is not the root cause."""
+    """Return True if a rank's error message only reports the loss of another rank: not the root cause."""
     return bool(_CONSEQUENCE.search(message))
 
 
 def shorten(line: str) -> str:
-    """Return the text as one line of at most LONGEST characters, without rules, ending in `...` if truncated."""
+    """Return the text as one line of at most LONGEST characters, without rules (`----`), with `...` if truncated."""
     flat = " ".join(_RULE.sub("", line).split())
     return flat if len(flat) <= LONGEST else flat[: LONGEST - 3].rstrip() + "..."
 
 
 def _clean(line: str) -> _Line:
-    """Strip prefixes and exception-group bars of a log line; a separator line of a group becomes empty."""
+    """Return a log line without prefixes and exception-group bars, and its depth in groups; separators become empty."""
     text = _PREFIXES.sub("", line).rstrip()
     bar = _BAR.match(text)
     if bar:
@@ -99,7 +99,7 @@ def _clean(line: str) -> _Line:
 
 
 def _raised(lines: Sequence[_Line]) -> Iterator[_Raised]:
-    """Yield every line that names an exception; unusual names count only at the end of a traceback."""
+    """Yield every log line that names an exception; unusual names count only at the end of a traceback."""
     frames = False
     for line_number, (depth, text) in enumerate(lines):
         if _HEADER.search(text):
@@ -113,7 +113,7 @@ def _raised(lines: Sequence[_Line]) -> Iterator[_Raised]:
 
 
 def _exception_message(lines: Sequence[_Line], raised: List[_Raised]) -> str:
-    """Return the last exception; for a group with its first member, for a chain with its first exception."""
+    """Return the message of the last exception; of a group with its first member, of a chain its first."""
     outer = [exception for exception in raised if exception.depth <= 1]
     last = outer[-1] if outer else raised[-1]
     inner = next(
@@ -135,7 +135,7 @@ def _exception_message(lines: Sequence[_Line], raised: List[_Raised]) -> str:
 
 
 def _find_error_line(lines: Sequence[_Line]) -> str:
-    """Return the error line that explains most, by the order of the patterns; "" without one.
+    """Return the error line of a log that explains most, by the order of _ERROR_LINES; "" without one.
 
     Of lines that match one pattern, the first that is no consequence, else the last.
     """

@@ -29,7 +29,10 @@ def describe_exit(
 
 
 def read_last_output(path: str, *, signalled: bool) -> Tuple[str, str]:
-    """Return the error message of a log and ""; for an exit without an exception, the last line and EXIT."""
+    """Return the error message in a log file and ""; without one the last line, and EXIT as cause.
+
+    With `signalled` only the error message, which may be "".
+    """
     log = tail(path)
     output = extract_error_message(log, signalled=signalled)
     line = "" if output or signalled else last_line(log)
@@ -37,7 +40,7 @@ def read_last_output(path: str, *, signalled: bool) -> Tuple[str, str]:
 
 
 def tail(path: str) -> str:
-    """Return the last TAIL bytes of a log as text; empty if there is none."""
+    """Return the last TAIL bytes of a log file as text; "" if it cannot be read."""
     try:
         with open(path, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))

@@ -36,7 +36,10 @@ def find_first_failure(events: Iterable[Event]) -> Optional[Event]:
 
 
 def line(events: Iterable[Event], ranks: int = 0) -> str:
-    """Describe the first failure: `rank 3 (gpu-2, local 1) was killed by SIGKILL at step 41`; empty without one."""
+    """Return the first failure as text: `rank 3 (gpu-2, local 1) was killed by SIGKILL at step 41`; "" without one.
+
+    `ranks` is the number of ranks per host.
+    """
     event = find_first_failure(events)
     if event is None:
         return ""
@@ -50,7 +53,7 @@ def line(events: Iterable[Event], ranks: int = 0) -> str:
 
 
 def describe(fault: Event) -> str:
-    """Describe a failure as one clause: the rank and what happened to it."""
+    """Return a rank's failure as one clause: the rank and what happened to it."""
     return f"{describe_rank(fault)} {describe_failure(fault)}"
 
 
@@ -64,7 +67,7 @@ def describe_rank(event: Event, ranks: int = 0) -> str:
 
 
 def describe_failure(event: Event) -> str:
-    """Describe what happened to the rank of the event: killed, exited, raised or hung."""
+    """Return what happened to the rank of the event as text: killed, exited, raised or hung."""
     if event.get("event") == "rank_hung":
         return _hung(event)
     number, message = signal_of(event), str(event.get("message") or "")
@@ -79,7 +82,10 @@ def describe_failure(event: Event) -> str:
 
 
 def signal_of(event: Event) -> int:
-    """Return the signal that ended the rank; 0 for none. Its code is negative, or above 128 from a shell."""
+    """Return the number of the signal that ended the rank, also from its exit code; 0 for none.
+
+    The code is negative, or above 128 from a shell.
+    """
     code = int(event.get("code") or 0)
     if event.get("signal"):
         return int(event["signal"])
@@ -87,7 +93,7 @@ def signal_of(event: Event) -> int:
 
 
 def signal_name(number: int) -> str:
-    """Return the name, such as SIGKILL, or the number of a signal without a name."""
+    """Return the name of a signal, such as SIGKILL; `signal NUMBER` for one without a name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -100,7 +106,7 @@ _EXTERNAL_SIGNALS = frozenset(
 
 
 def _hung(event: Event) -> str:
-    """Describe a hang: its duration and the finding."""
+    """Return a hang as text: its duration, the finding and the file of stacks."""
     seconds = f"no progress for {event['seconds']:.1f} s" if "seconds" in event else "no progress"
     message = f": {shorten(str(event['message']))}" if event.get("message") else ""
     stacks = f" (stacks: {event['stacks']})" if event.get("stacks") else ""
@@ -117,7 +123,7 @@ def _follows(event: Event) -> bool:
 
 
 def _earliest(exits: List[Event]) -> Optional[Event]:
-    """Return the first exit, None without; of exits within CAUSE_WINDOW_S one by a signal counts first.
+    """Return the first exit, None without; of exits within CAUSE_WINDOW_S of it, one by a signal counts first.
 
     No exception of another rank can cause a signal.
     """

@@ -30,12 +30,12 @@ _FAULT_PATTERN = re.compile(
 
 
 def is_host_fault(message: str, number: int = 0, cause: str = "") -> bool:
-    """Return True if message, signal number or the runtime's error code indicate a broken host."""
+    """Return True if a rank's error message, signal or error code (`cause`) indicates a broken host."""
     return cause == CORRUPT_HOST or number in SIGNALS or bool(_FAULT_PATTERN.search(message))
 
 
 def classify_exit(message: Mapping[str, Any]) -> Tuple[str, RankExit]:
-    """Return the kind of event for decide (`broken`: the host's fault, or `failed`) and how the rank failed."""
+    """Return the kind of event for `decide` (`broken`: the host's fault, else `failed`) and how the rank failed."""
     code, error, cause = message["code"], str(message["message"]), message.get("cause", "")
     kind = "broken" if is_host_fault(error, -code, cause) else "failed"
     from_outside = code < 0 or is_consequence(error)

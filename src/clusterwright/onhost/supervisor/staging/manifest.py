@@ -24,23 +24,23 @@ class Manifest:
 
     @property
     def disk_bytes(self) -> int:
-        """Bytes that a copy takes on disk."""
+        """Return the bytes that a copy of the folder takes on disk."""
         file_bytes = sum(-(-size // BLOCK) * BLOCK for _path, size, _when in self.files)
         return file_bytes + BLOCK * (len(self.folders) + len(self.links) + 1)
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Return the bytes of all files of the folder."""
         return sum(size for _path, size, _when in self.files)
 
     def digest(self, path: str) -> str:
-        """Return a hash of the path and the manifest, which names the copy."""
+        """Return a hash of a path and this manifest, which names the folder's copy."""
         text = json.dumps([path, self.files, self.links, self.folders], sort_keys=True)
         return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:20]
 
 
 def manifest_of(folder: str) -> Manifest:
-    """Read the manifest of a folder.
+    """Return the manifest of a folder: its files, links and subfolders.
 
     Raises:
         OSError: the folder is missing, is not a folder, or cannot be read.

@@ -34,7 +34,7 @@ class JobStaging:
     """Stages the folders of one job on this host."""
 
     def __init__(self, scratch: str, job: str) -> None:
-        """Open the store of the user.
+        """Open the user's store of copies in the scratch folder for this job id.
 
         Raises:
             OSError: the prolog did not create the scratch folders, or another user can exchange them.
@@ -55,7 +55,9 @@ class JobStaging:
         return folder
 
     def stage(self, path: str, *, for_team: bool = False) -> None:
-        """Copy a folder to this host and link it into the job's folder.
+        """Copy a folder to this host, unless a copy exists, and link it into the job's folder.
+
+        `for_team`: use the copy that the user's team shares.
 
         Raises:
             InsufficientSpaceError: the copy does not fit.
@@ -78,7 +80,10 @@ class JobStaging:
             return self._user_store.find(path, manifest)
 
     def _find_in_team(self, path: str, manifest: Manifest) -> Tuple[str, bool]:
-        """Return the team's copy; a copy of the user's own if members of the team lock the store or fill it."""
+        """Return the path of the team's copy, made now if missing, and whether it existed.
+
+        A copy of the user's own if members of the team lock the store or fill it.
+        """
         folder = os.path.join(self._scratch, "staged", str(os.getgid()))
         try:
             refuse_unsafe(folder)
@@ -93,7 +98,7 @@ class JobStaging:
 
 
 def refuse_unsafe(folder: str) -> None:
-    """Reject a folder that another user can exchange: it and all folders above belong to root or to this user.
+    """Raise OSError for a folder that another user can exchange: not all above belong to root or this user.
 
     Stricter than `trusted_paths`, as members of the team are others too: no group may write. They can write only to
     folders with a sticky bit, where they cannot rename files of root or of this user.
@@ -120,7 +125,10 @@ def _host() -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Stage the folders; on failure print the reason with the host to standard error and return 1."""
+    """Stage the folders of the arguments on this host; return 0.
+
+    On failure print the reason with the host to standard error and return 1.
+    """
     scratch, *paths = arguments
     team_paths = paths[paths.index(TEAM) + 1 :] if TEAM in paths else []
     user_paths = paths[: paths.index(TEAM)] if TEAM in paths else paths

@@ -49,7 +49,7 @@ class Store:
 
     @contextmanager
     def exclusive(self, limit_s: float = LOCK_LIMIT_S) -> Iterator[None]:
-        """Lock the store against other jobs.
+        """Hold the lock of the store against other jobs during a `with` block; wait for it up to `limit_s`.
 
         Raises:
             OSError: another process holds the lock for longer than the limit, or there is no lock.
@@ -102,7 +102,7 @@ class Store:
         return os.path.join(copy_folder, "data"), exists
 
     def _use(self, copy_folder: str) -> None:
-        """Record that the job uses the copy; its new file also sets the time of the folder."""
+        """Record in the copy's folder that the job uses the copy, which also makes it the newest."""
         folder = os.open(copy_folder, FOLDER)
         try:
             jobs = os.open("jobs", FOLDER, dir_fd=folder)
@@ -141,7 +141,7 @@ class Store:
             shutil.rmtree(os.path.join(self.folder, name))
 
     def free(self) -> int:
-        """Return the bytes that a user may still write here."""
+        """Return the bytes that a user may still write to the disk of the store."""
         disk = os.statvfs(self.folder)
         return disk.f_bavail * disk.f_frsize
 
@@ -150,7 +150,7 @@ class Store:
         return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
 
     def _user_folders(self) -> List[str]:
-        """Return the names of this user's folders; those of the team may be millions."""
+        """Return the names of this user's folders in the store; those of the team may be millions."""
         with os.scandir(self.folder) as entries:
             return [entry.name for entry in entries if self._is_of_user(entry.name)]
 
@@ -186,7 +186,7 @@ class Store:
 
 
 def copy_file(source: str, data: str, path: str) -> None:
-    """Copy one file with its time; only the owner can read it."""
+    """Copy the file `path` from folder `source` to `data` with its time; only the owner can read the copy."""
     start, end = os.path.join(source, path), os.path.join(data, path)
     shutil.copyfile(start, end)
     status = os.stat(start)
@@ -195,7 +195,7 @@ def copy_file(source: str, data: str, path: str) -> None:
 
 
 def share(source: str, manifest: Manifest, part: str) -> None:
-    """Let the team read a complete copy: of its files and folders those that the team can reach and read at the source.
+    """Let the team read those files and folders of a complete copy that it can reach and read at the source.
 
     Links count as what they are: the team follows them with its own rights.
     """
@@ -216,7 +216,7 @@ def share(source: str, manifest: Manifest, part: str) -> None:
 
 
 def _team_reaches(folder: str, team: int) -> bool:
-    """Return whether the team can enter all folders above a folder, and list it."""
+    """Return True if the team can enter all folders above a folder, and list the folder."""
     parents = list(Path(os.path.realpath(folder)).parents)
     return all(_team_may(str(parent), team, _ENTER) for parent in parents) and _team_may(
         folder, team, _READ | _ENTER
@@ -224,10 +224,10 @@ def _team_reaches(folder: str, team: int) -> bool:
 
 
 def _team_may(path: str, team: int, bits: int) -> bool:
-    """Return whether a member of the team may use a file or folder so, whoever else may.
+    """Return True if every member of the team has the rights `bits` to a file or folder, whoever else has.
 
-    With an access control list nobody may: an entry can deny what the bits permit, and the group's bits are its mask.
-    A member can be in the group of the file as well, whose bits then count in place of those of others.
+    False with an access control list: an entry can deny what the bits permit, and the group's bits are its mask. A
+    member can be in the group of the file as well, whose bits then count in place of those of others.
     """
     status = os.stat(path)
     if _ACCESS_LIST in _attributes(path):
@@ -244,7 +244,7 @@ def _attributes(path: str) -> List[str]:
 
 
 def refuse_changed(source: str, manifest: Manifest, data: str) -> None:
-    """Check that copy and source both still match the manifest.
+    """Raise OSError unless copy and source both still match the manifest.
 
     Raises:
         OSError: the source changed while it was copied.
@@ -256,7 +256,7 @@ def refuse_changed(source: str, manifest: Manifest, data: str) -> None:
 
 
 def matches(manifest: Manifest, folder: str) -> bool:
-    """Return True if the folder's files, sizes, times and links equal the manifest."""
+    """Return True if the folder's files, sizes, times, links and subfolders equal the manifest; False if unreadable."""
     try:
         return is_equal(manifest, folder)
     except OSError:
@@ -264,5 +264,5 @@ def matches(manifest: Manifest, folder: str) -> bool:
 
 
 def format_bytes(count: int) -> str:
-    """Format a number of bytes in MB or GB."""
+    """Return a number of bytes as text in MB, or GB from 1 GB on."""
     return f"{count / GB:.2f} GB" if count >= GB else f"{count / MB:.1f} MB"
