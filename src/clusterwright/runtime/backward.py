@@ -30,7 +30,10 @@ class Backward:
         self._search()
 
     def stepped(self) -> None:
-        """End a step; if no hook for the last weight's gradient ran in it, search for the last weight again."""
+        """End a step of the hooks on backward passes; search for the last weight again if none ran in it.
+
+        That is, if no hook for the last weight's gradient ran in the step.
+        """
         if not self._pass_completed and not self._is_searching:
             self._search()
         self._callback_queued = self._pass_completed = False

@@ -64,7 +64,7 @@ class Sampler:
 
     @classmethod
     def over(cls, dataset: Any, *, batch: int, seed: int = 0, shuffle: bool = True) -> Sampler:
-        """Return a sampler for a dataset of `runtime.datasets`, with its blocks and its fingerprint."""
+        """Return a sampler over a dataset of `runtime.datasets`, with the dataset's blocks and fingerprint."""
         blocks = getattr(dataset, "blocks", ())
         return cls(
             len(dataset),
@@ -77,7 +77,7 @@ class Sampler:
 
     @property
     def epoch(self) -> int:
-        """The number of complete passes over all samples."""
+        """Return the number of complete passes over all samples."""
         return self.consumed // self.size
 
     def advance(self) -> None:
@@ -92,11 +92,11 @@ class Sampler:
             start += self.batch
 
     def sample(self, position: int) -> Number:
-        """Return the sample at a position of the endless order."""
+        """Return the index of the sample at a position of the endless order over all epochs."""
         return self._samples(range(position, position + 1))[0]
 
     def _samples(self, positions: range) -> list[Number]:
-        """Return the samples at these positions, one lookup per epoch: indexing a tensor takes 5 us."""
+        """Return the indexes of the samples at these positions of the endless order, with their epochs."""
         numbers: list[Number] = []
         while positions:
             epoch, offset = divmod(positions[0], self.size)
@@ -120,7 +120,7 @@ class Sampler:
         return indices
 
     def _by_blocks(self, generator: torch.Generator) -> torch.Tensor:
-        """Shuffle the blocks, then all samples within each group of `mixed` blocks."""
+        """Return all sample indexes with the blocks shuffled, then the samples in each group of `mixed` blocks."""
         ends = list(itertools.accumulate(self.blocks))
         order = torch.randperm(len(ends), generator=generator).tolist()
         parts = []
@@ -132,11 +132,11 @@ class Sampler:
         return torch.cat(parts)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position and the settings that determine the order."""
+        """Return the sampler's position and the settings that determine its order."""
         return {"consumed": self.consumed, **{name: getattr(self, name) for name in _ORDER}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Set the position.
+        """Set the sampler's position from a saved state.
 
         Raises:
             ValueError: the state comes from another dataset or another order.

@@ -43,12 +43,12 @@ class Events:
             atexit.register(self.flush)
 
     def write(self, event: str, **more: Any) -> None:
-        """Append an event and all buffered ones to this rank's file; nothing without a run folder."""
+        """Append an event and all buffered ones to this rank's event file; do nothing without a run folder."""
         self._note(event, more)
         self.flush()
 
     def soon(self, event: str, **more: Any) -> None:
-        """Buffer an event; the buffer is written every 0.25 s and with each `write`.
+        """Buffer an event; the buffer is written with each `write`, and by the first event after 0.25 s.
 
         A killed rank loses its buffer. Those steps are repeated anyway, as `flush` comes before any save of their
         state.
@@ -58,7 +58,7 @@ class Events:
             self.flush()
 
     def flush(self) -> None:
-        """Write all buffered events."""
+        """Write all buffered events to this rank's event file."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
             if waiting:
@@ -66,7 +66,7 @@ class Events:
                 self._wrote = time.monotonic()
 
     def record(self, event: str, **more: Any) -> None:
-        """Append an event that concerns all ranks: rank 0 writes it."""
+        """Append an event that concerns all ranks, on rank 0; other ranks write nothing."""
         if self._rank == 0:
             self.write(event, **more)
 
@@ -97,7 +97,7 @@ class Events:
 
 
 def _line(event: dict[str, Any]) -> bytes:
-    """Encode an event as a line of JSON; a float `loss` also exactly as `loss_hex`, and as null if it is not finite."""
+    """Return an event as a line of JSON; a float `loss` also exactly as `loss_hex`, and as null if it is not finite."""
     if isinstance(loss := event.get("loss"), float):
         event = {**event, "loss": loss if math.isfinite(loss) else None, "loss_hex": loss.hex()}
     return _JSON(event).encode() + b"\n"

@@ -39,7 +39,7 @@ class Clock(Protocol):
         """Record that the gradients of all ranks have been reduced."""
 
     def ended(self) -> list[float]:
-        """End a step; return the seconds of each newly measured step. A step without `complete` has none."""
+        """End a step; return the waited seconds of each newly measured step. A step without `complete` has none."""
 
 
 class Exposed:
@@ -57,7 +57,7 @@ class Exposed:
         self._new = False
 
     def watch(self, item: Any) -> None:
-        """Measure the backward passes of the DistributedDataParallel models in this object.
+        """Start to measure communication in backward passes of the DistributedDataParallel models in this object.
 
         A model without one is not measured, which `status` reports; objects that are not models are ignored.
         """
@@ -71,12 +71,15 @@ class Exposed:
             self._unlike.add(SHARDED if is_sharded(item) else NOT_DDP)
 
     def stages(self) -> None:
-        """Mark the training as pipeline parallel, which is not measured."""
+        """Mark the training as pipeline parallel, whose exposed communication is not measured."""
         self._unlike.add(STAGES)
 
     @property
     def status(self) -> str:
-        """EXACT if all models are measured, else the reason why they are not; SINGLE_RANK for one rank."""
+        """Return EXACT if exposed communication of all models is measured, else the reason why it is not.
+
+        SINGLE_RANK for one rank.
+        """
         if self._world == 1:
             return SINGLE_RANK
         reason = [reason for reason in (STAGES, SHARDED, NOT_DDP) if reason in self._unlike]
@@ -93,7 +96,7 @@ class Exposed:
         self._clock.complete()
 
     def stepped(self) -> None:
-        """Count a completed optimizer step, and add the waits measured since the last call."""
+        """Count a completed optimizer step, and add the waits for other ranks measured since the last call."""
         self._steps += 1
         for backward_pass in self._passes:
             backward_pass.stepped()
@@ -101,9 +104,9 @@ class Exposed:
             self._round.add(seconds)
 
     def vote_fields(self, busy_s: float) -> dict[str, int]:
-        """Return this rank's mean wait for the vote, negated as the maximum counts; empty for a single rank.
+        """Return this rank's mean wait for other ranks, for the vote; empty for a single rank.
 
-        `busy_s`: total step seconds.
+        Negated, as the maximum counts there; `busy_s`: total step seconds.
         """
         self._busy_s, self._voted_steps, self._steps = busy_s, self._steps, 0
         if self._world == 1:
@@ -122,7 +125,7 @@ class Exposed:
         self._counted_s = self._busy_s
 
     def event_fields(self) -> dict[str, float]:
-        """Return total exposed seconds and total step seconds for a step event, once per vote; empty otherwise."""
+        """Return total exposed and total step seconds for a step event, once per vote; empty otherwise."""
         new, self._new = self._new, False
         return {"communicated": self._all_s, "communicated_of": self._of_s} if new else {}
 
@@ -144,12 +147,12 @@ class Processor:
         self._ready_at = time.monotonic()
 
     def complete(self) -> None:
-        """Add the time since `ready` to the step's; without `ready` nothing."""
+        """Add the seconds since `ready` to the step's wait; do nothing without `ready`."""
         if self._ready_at is not None:
             self._sum, self._ready_at = (self._sum or 0.0) + time.monotonic() - self._ready_at, None
 
     def ended(self) -> list[float]:
-        """Return the seconds of the step that has just ended, if measured."""
+        """Return the waited seconds of the step that has just ended, in a list; empty if not measured."""
         seconds, self._sum, self._ready_at = self._sum, None, None
         return [] if seconds is None else [seconds]
 
@@ -169,7 +172,7 @@ class CudaStream:
         self._from.record()
 
     def complete(self) -> None:
-        """Record a CUDA event after the reduction of gradients; without `ready` nothing."""
+        """Record a CUDA event after the reduction of gradients; do nothing without `ready`."""
         if self._from is not None:
             to = self._event()
             to.record()
@@ -177,7 +180,7 @@ class CudaStream:
             self._from = None
 
     def ended(self) -> list[float]:
-        """Return the seconds of each step that the GPU has finished since the last call, without waiting.
+        """Return the waited seconds of each step that the GPU has finished since the last call, without waiting.
 
         May be empty.
         """
@@ -190,13 +193,13 @@ class CudaStream:
 
 
 def clock(device: torch.device) -> Clock:
-    """Return the clock for a device: CUDA events for a GPU, else the host's clock."""
+    """Return the clock for waits on a device: CUDA events for a GPU, else the host's clock."""
     event: Any = torch.cuda.Event
     return CudaStream(lambda: event(enable_timing=True)) if device.type == "cuda" else Processor()
 
 
 def is_sharded(model: nn.Module) -> bool:
-    """Return whether a model is sharded by FSDP or has a DTensor parameter, without importing either."""
+    """Return True if a model is sharded by FSDP or has a DTensor parameter, without importing either."""
     tensors = sys.modules.get("torch.distributed.tensor")
     older = sys.modules.get("torch.distributed.fsdp")
     kinds = tuple(

@@ -43,7 +43,7 @@ class Feeder:
 
     @property
     def _workers(self) -> Any:
-        """The worker processes, under the name that a DataLoader's iterator has for them."""
+        """Return the worker processes, under the name that a DataLoader's iterator has for them; () without."""
         return getattr(self._source, "_workers", ())
 
     def __iter__(self) -> Iterator[Any]:
@@ -52,7 +52,10 @@ class Feeder:
         yield from self._read(self.workers or 0)
 
     def _measure(self) -> Iterator[Any]:
-        """Yield the first 6 batches without workers, timed; then choose `workers` and record the choice as an event."""
+        """Yield the first TRIAL batches, read without workers and timed; then choose the number of workers.
+
+        That is set in `workers` and recorded as an event.
+        """
         reads, steps = [], []
         source = iter(self._loader(0))
         for _ in range(TRIAL):
@@ -84,7 +87,7 @@ class Feeder:
 
 
 def choose(read_s: float, train_s: float, cpus: int) -> int:
-    """Return how many workers keep batches ready, leaving one CPU to the rank; times are seconds per batch.
+    """Return how many worker processes keep batches ready, leaving one CPU to the rank; times are seconds per batch.
 
     0, reading in the rank itself, if a read takes at most 1 ms, or 1% of both.
     """

@@ -32,7 +32,7 @@ class Group:
     control: Any
 
     def gather(self, value: T) -> list[T]:
-        """Return the values of all ranks, in rank order, on all ranks."""
+        """Return the values of all ranks, in rank order, on all ranks; collective."""
         return gather(value, self.control)
 
     def share(self, value: T) -> T:
@@ -60,7 +60,7 @@ class Group:
 
     @property
     def store(self) -> Any:
-        """The key-value store of the process group, which ranks use without a collective."""
+        """Return the key-value store of the process group, which ranks use without a collective."""
         return distributed_c10d._get_default_store()  # noqa: SLF001 (no public API)
 
     def destroy(self) -> None:
@@ -70,7 +70,10 @@ class Group:
 
 
 def gather(value: T, group: Any) -> list[T]:
-    """Return the values of all ranks of a Gloo group, in rank order; torch's own function would unpickle them."""
+    """Return the values of all ranks of a Gloo group, in rank order; collective.
+
+    torch's own function would unpickle them.
+    """
     data = memory.tensor(plain_values.encode(value))
     sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(dist.get_world_size(group))]
     dist.all_gather(sizes, torch.tensor([len(data)]), group=group)
@@ -84,10 +87,10 @@ def gather(value: T, group: Any) -> list[T]:
 
 
 def join(environ: MutableMapping[str, str] = os.environ) -> Group:
-    """Initialize the process group of ranks started by torchrun or srun; without a launcher, a group of one.
+    """Return this rank's group; initialize the process group of ranks started by torchrun or srun; collective.
 
-    Collective. NCCL with CUDA, else Gloo. A process group that the script has initialized is used as it is. Slurm's
-    variables are copied into `environ` where torchrun's are missing.
+    Without a launcher a group of one. NCCL with CUDA, else Gloo. A process group that the script has initialized is
+    used as it is. Slurm's variables are copied into `environ` where torchrun's are missing.
     """
     slurm.adopt(environ)
     device = _device(int(environ.get("LOCAL_RANK", "0")))

@@ -31,11 +31,11 @@ class Meter:
         self._norm = norm
 
     def begin(self) -> None:
-        """Start counting the CPU time of fetching a batch."""
+        """Start to count the CPU time of fetching a batch in this thread."""
         self._began_s = time.thread_time()
 
     def fetched(self) -> None:
-        """Stop counting the CPU time of fetching a batch."""
+        """Stop counting the CPU time of fetching a batch, and add it to the total."""
         self._fetch_cpu_s += time.thread_time() - self._began_s
 
     def step(self, optimizers: Sequence[Any], source: Any) -> dict[str, Any]:

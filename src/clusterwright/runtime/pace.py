@@ -38,7 +38,7 @@ class Slow:
 
     @property
     def ratio(self) -> float:
-        """The straggler's time divided by the median of the other ranks; 1 if that is 0."""
+        """Return the straggler's time divided by the median of the other ranks; 1 if that is 0."""
         return self.seconds / self.typical if self.typical else 1.0
 
 
@@ -66,7 +66,7 @@ class Pace:
             self._timer.begin()
 
     def fetched(self) -> None:
-        """Record that the step's batch has arrived."""
+        """Record that the step's batch has arrived: the end of this rank's own part until `ready` is called."""
         self._rank_s = time.monotonic() - self._began
 
     def ready(self) -> None:
@@ -84,9 +84,9 @@ class Pace:
             self._row.add(rank_s)
 
     def vote_fields(self) -> dict[str, int]:
-        """Return this rank's fields of the vote, whose maximum over all ranks counts, and begin a new mean.
+        """Return this rank's fields of the vote about stragglers, and begin a new mean of its step times.
 
-        Empty for a single rank.
+        The maximum over all ranks counts. Empty for a single rank.
         """
         if self._world == 1:
             return {}
@@ -98,7 +98,7 @@ class Pace:
         return fields
 
     def apply_vote(self, agreed: Mapping[str, int]) -> bool:
-        """Evaluate the agreed vote; return True if the straggler has changed, appeared or recovered.
+        """Set the straggler by the agreed vote; return True if it has changed, appeared or recovered.
 
         False without a vote.
         """
@@ -130,7 +130,7 @@ class Pace:
             )
 
     def _suspects(self, agreed: Mapping[str, int]) -> None:
-        """Count how often the same rank was slowest, by at least 10%; two counts are lost when it was not.
+        """Count how often the same rank was slowest in votes, by at least 10%; two counts are lost when it was not.
 
         From 8 counts on, the next votes survey the times of all ranks.
         """
@@ -205,5 +205,5 @@ class Mean:
 
     @property
     def value(self) -> float:
-        """The mean of the values so far; 0 without values."""
+        """Return the mean of the values so far; 0 without values."""
         return self._sum / self.count if self.count else 0.0

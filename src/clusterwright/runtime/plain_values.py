@@ -21,7 +21,7 @@ _DTYPES = {str(dtype): dtype for dtype in vars(torch).values() if isinstance(dty
 
 
 def encode(value: Any) -> bytes:
-    """Return the value as bytes.
+    """Return the value encoded as bytes that `decode` reads without running code.
 
     Raises:
         TypeError: it contains something besides None, numbers, strings, bytes, dense tensors, lists, tuples, dicts,
@@ -33,7 +33,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes, like: Any = _MISSING) -> Any:
-    """Return the value of `encode`.
+    """Return the value that `encode` has encoded.
 
     Containers of other classes and objects become copies of those at the same place in `like`; without them,
     containers become plain ones.
@@ -51,7 +51,7 @@ def decode(data: bytes, like: Any = _MISSING) -> Any:
 
 
 def _reduced(value: Any, blobs: list[bytes]) -> Any:
-    """Return JSON for the value; plain scalars stand for themselves, everything else is a list with its kind.
+    """Return the value as JSON types; plain scalars stay, everything else is a list with its kind.
 
     The bytes of tensors and bytes objects are appended to `blobs`.
 
@@ -99,7 +99,7 @@ class _Decoder:
         self._blobs, self._at = blobs, 0
 
     def value(self, reduced: Any, like: Any) -> Any:
-        """Return the value of what `_reduced` returned; `like` is this rank's value at the same place.
+        """Return the value for what `_reduced` returned; `like` is this rank's value at the same place.
 
         Tensors go to the device of `like`, else the CPU.
         """

@@ -28,27 +28,27 @@ class Progress:
                 self._cells = _map_page(path, int(offset))
 
     def stepped(self, step: int) -> None:
-        """Record the number of completed steps and the time, for the agent."""
+        """Record in this rank's progress page the number of completed steps and the time, for the agent."""
         self._cells[MOVED] = time.monotonic_ns()
         self._cells[STEP] = step
         self._cells[PHASE] = STEPPING
 
     def timed(self, rank_s: float, waited_s: float) -> None:
-        """Record the seconds of this rank's own parts of all steps so far, and those spent waiting for batches."""
+        """Record the total seconds of this rank's own parts of all steps, and those spent waiting for batches."""
         self._cells[RANK_TIME], self._cells[WAIT_TIME] = int(rank_s * 1e9), int(waited_s * 1e9)
 
     def copied(self, step: int) -> None:
-        """Record the step whose state has been copied to memory."""
+        """Record in this rank's progress page the step whose state has been copied to memory."""
         self._cells[COPIED] = step
 
     @property
     def shipped(self) -> int:
-        """The newest step whose replica the peer host holds; the agent writes this number into the shared page."""
+        """Return the newest step whose replica the peer host holds, as the agent has written."""
         return self._cells[SHIPPED]
 
     @property
     def regroup(self) -> bool:
-        """Whether all ranks must stop for a new generation with more ranks; the agent writes it."""
+        """Return True if all ranks must stop for a new generation with more ranks, as the agent has written."""
         return bool(self._cells[REGROUP])
 
     @contextlib.contextmanager

@@ -40,11 +40,11 @@ class Reduction:
 
     @property
     def parts(self) -> bool:
-        """Whether ranks have different weights between two outer steps."""
+        """Return True if ranks have different weights between two outer steps: outer steps are on."""
         return self._outer is not None
 
     def add(self, name: str, item: Any) -> None:
-        """Attach the reduction to a tracked model, once, and fix its bucket layout."""
+        """Attach the gradient reduction of the settings to a tracked model, once, and fix its bucket layout."""
         if self._outer:
             self._outer.add(name, item)
         elif hook := hooks.attach(item, self._settings):
@@ -52,9 +52,9 @@ class Reduction:
         buckets.settle(item)
 
     def begin(self, completed: int, total_steps: int | None, local: Mapping[str, Any] | None) -> None:
-        """Load the state before the first step; `local` is what this rank saved, None if there is none.
+        """Load the gradient reduction's state before the first step; `local` is what this rank saved, or None.
 
-        Logs it if the run resumes without this state.
+        A resume without this state is logged.
         """
         self._total_steps = total_steps
         for name, hook in self._stateful_hooks.items():

@@ -227,10 +227,10 @@ class Run(Services):
         self.record("pause", name=name, step=self.completed, seconds=time.monotonic() - begun)
 
     def measure(self, name: str, value: torch.Tensor | float, *, mean: bool = False) -> float:
-        """Record a metric, rank 0's value or with `mean` the mean over all ranks, and return it.
+        """Record a metric of the training and return it: rank 0's value, or with `mean` the mean over all ranks.
 
-        The checkpoint with the lowest value is also retained if the job file has this name under `checkpoint.best`.
-        A value measured after a rank was asked to stop is not recorded.
+        The checkpoint with the lowest value is also retained if the job file has this name under `checkpoint.best`. A
+        value measured after a rank was asked to stop is not recorded.
         """
         number = float(value)
         if mean:
@@ -307,7 +307,7 @@ class Run(Services):
             self._exit(self._verify.weights(self.completed, models, self.dimensions))
 
     def _remembered(self, moment: SaveMoment) -> bool:
-        """Copy this step to memory, and return whether all hosts hold it: then no save to disk is needed."""
+        """Copy this step to memory; return True if all hosts hold it: then no save to disk is needed."""
         with self._progress.paused():
             return bool(self._replicas and self._replicas.copy_before_exit(moment, self._part))
 
@@ -327,7 +327,7 @@ class Run(Services):
         return {"loss": self.loss}, local
 
     def _exit(self, leaving: codes.Leaving | None) -> None:
-        """Leave the group and raise `leaving` on all ranks, without another save; return if it is None."""
+        """Leave the process group and raise `leaving` on all ranks, without another save; do nothing if it is None."""
         if leaving is None:
             return
         self._saving.settle()
@@ -368,9 +368,9 @@ class Run(Services):
             yield self.completed
 
     def _resume(self) -> dict[str, Any] | None:
-        """Load the newest valid checkpoint and set the run's step, loss and position in the data.
+        """Load the newest valid checkpoint into the tracked objects, and set the run's step, loss and data position.
 
-        Returns this rank's local state, None if there is no checkpoint or the number of ranks has changed.
+        Return this rank's local state, None if there is no checkpoint or the number of ranks has changed.
         """
         try:
             resumed = self._saving.resume()

@@ -60,23 +60,23 @@ class Saving:
         self.slowest_s = 0.0
 
     def restart_clock(self) -> None:
-        """Count the interval to the first save from now, when the first step begins."""
+        """Count the interval to the first checkpoint from now, when the first step begins."""
         self._last_save = time.monotonic()
 
     def overdue(self) -> bool:
-        """Return whether a save is due by this rank's clock (`every: seconds:N`)."""
+        """Return True if a checkpoint is due by this rank's clock (`every: seconds:N`)."""
         seconds = self._settings.every.seconds
         return bool(seconds and time.monotonic() - self._last_save >= seconds)
 
     def due(self, step: int) -> bool:
-        """Return whether a save is due after this step (`every: steps:N`)."""
+        """Return True if a checkpoint is due after this step (`every: steps:N`)."""
         steps = self._settings.every.steps
         return bool(steps and step % steps == 0)
 
     def prepare(self, state: Callable[[], tuple[dict[str, Any], dict[str, Any]]]) -> None:
-        """Start the slow part of the first save early, once, after the step that created all tensors; collective.
+        """Start the slow part of the first checkpoint early, once, after the step that created all tensors.
 
-        Later calls, and calls without a checkpoint folder, have no effect.
+        Collective. Later calls, and calls without a checkpoint folder, have no effect.
         """
         if not self._prepared and self._checkpoints:
             run_state, local = state()
@@ -97,12 +97,12 @@ class Saving:
         self._log.record("checkpoint_staged", step=step, seconds=seconds)
 
     def record_measure(self, name: str, value: float) -> None:
-        """Store a metric of the current state in the next checkpoint if it is the one that `best` names."""
+        """Store a metric's value in the next checkpoint if it is the one that `best` names."""
         if self._checkpoints and name == self._settings.best:
             self._checkpoints.set_value(value)
 
     def settle(self) -> str | None:
-        """Wait until the last save is on disk; return why it failed, None if it did not."""
+        """Wait until the last checkpoint is on disk and close saving; return why it failed, None if it did not."""
         saved = self._checkpoints.close() if self._checkpoints else None
         return saved.reason if saved else None
 
@@ -116,7 +116,7 @@ class Saving:
             self._log.record("checkpoint", step=saved.step, seconds=saved.seconds, bytes=saved.bytes)
 
     def part(self, run_state: dict[str, Any], local: dict[str, Any]) -> Sequence[Chunk]:
-        """Return the chunks that this rank would save now."""
+        """Return the chunks of tensors that this rank would save now; collective."""
         return self._dealer.chunks({**self._tracked.state(), RUN_KEY: run_state}, local)
 
     def resume(self) -> Resumed | None:
@@ -175,7 +175,7 @@ class Saving:
 def refuse_step_0(folder: Path | None, in_memory: list[Skipped], on_disk: list[Skipped]) -> None:
     """Raise if checkpoints exist on disk, none of which could be loaded, or one in memory of another format.
 
-    Else return.
+    Return if the run may start from step 0.
 
     Raises:
         Leaving: they have another format, or all are damaged; a restart of the ranks changes neither.

@@ -20,7 +20,7 @@ class Every:
 
     @staticmethod
     def parse(text: str) -> Every:
-        """Parse `steps:25` or `seconds:600`.
+        """Return the checkpoint interval for `steps:25` or `seconds:600`.
 
         Raises:
             ValueError: another text, or 0.
@@ -55,9 +55,9 @@ def read(
     parallel: Mapping[str, Any] | None = None,
     precision: str = "auto",
 ) -> Settings:
-    """Return the script's settings, else the launcher's, else a save every ten minutes with three retained.
+    """Return the settings of saving: the script's, else the launcher's, else a save every ten minutes, three retained.
 
-    At least two are retained.
+    At least two are retained. Without any folder nothing is saved.
     """
     run = folder or environ.get("CLUSTERWRIGHT_RUN")
     checkpoints = environ.get("CLUSTERWRIGHT_CHECKPOINTS") if not folder else None

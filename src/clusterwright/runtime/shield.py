@@ -22,7 +22,7 @@ T = TypeVar("T")
 def iterate(batches: Iterable[T]) -> Iterator[T]:
     """Return an iterator over the batches; the workers of a DataLoader start with stop signals blocked.
 
-    Its `worker_init_fn` is wrapped.
+    Its `worker_init_fn` is replaced by one that also runs the original.
     """
     if not isinstance(batches, DataLoader) or batches.num_workers == 0:
         return iter(batches)

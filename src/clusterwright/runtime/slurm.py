@@ -37,10 +37,10 @@ def adopt(environ: MutableMapping[str, str]) -> None:
 
 
 def _port(environ: MutableMapping[str, str]) -> int:
-    """Return the same port for all tasks of the step, which other users cannot predict.
+    """Return the rendezvous port, the same for all tasks of a Slurm step, which other users cannot predict.
 
-    Tasks of a step share no secret; a user's cluster key is the same on all hosts. Without it (a user who is not in the
-    cluster file, a container) the port follows from the numbers of job and step alone.
+    Tasks of a step share no secret; a user's cluster key is the same on all hosts. Without it (a user who is not in
+    the cluster file, a container) the port follows from the numbers of job and step alone.
     """
     numbers = [environ.get(f"SLURM_{name}", "0") for name in ("JOB_ID", "STEP_ID", "RESTART_COUNT")]
     key = b""

@@ -10,7 +10,7 @@ import torch
 
 
 def capture() -> dict[str, Any]:
-    """Return all random states, as plain values and tensors that load without unpickling code."""
+    """Return the states of all random generators, as plain values and tensors that load without unpickling code."""
     state = {"python": random.getstate(), "torch": torch.get_rng_state()}
     if "numpy" in sys.modules:
         numpy = sys.modules["numpy"].random.get_state(legacy=False)
@@ -22,7 +22,10 @@ def capture() -> dict[str, Any]:
 
 
 def restore(state: dict[str, Any]) -> None:
-    """Set all random states, so that draws repeat those after `capture`: Python, torch, and NumPy and CUDA if used."""
+    """Set the states of the random generators of Python, torch, NumPy and CUDA, so that draws repeat.
+
+    NumPy and CUDA only if used and saved.
+    """
     version, internal, gauss = state["python"]
     random.setstate((version, tuple(internal), gauss))
     torch.set_rng_state(state["torch"])

@@ -40,7 +40,7 @@ class StopRequest:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _frame: Any) -> None:
-        """Record the signal. In a forked process, restore the default handler and die of the signal."""
+        """Record a stop signal. In a forked process, restore the default handler and die of the signal."""
         if os.getpid() == self._pid:
             self._signalled = True
         else:
@@ -48,9 +48,9 @@ class StopRequest:
             os.kill(os.getpid(), number)
 
     def reason(self, step_seconds: float, save_seconds: float) -> int:
-        """Return why to stop now, as an index of REASONS (0: continue): signal, deadline, stop file or regroup.
+        """Return why this rank must stop, as an index of REASONS: signal, deadline, stop file or regroup.
 
-        3 steps and 2 saves must fit the deadline.
+        0 to continue. 3 steps and 2 saves must fit before the deadline.
         """
         if self._signalled:
             return 4
@@ -76,7 +76,7 @@ class Vote:
         self._work: Any = None
 
     def cast(self, **vote_fields: int) -> None:
-        """Start the vote; the maximum of each field over all ranks counts. All ranks pass the same fields."""
+        """Start a vote of all ranks, without waiting; the maximum of each field counts. All pass the same fields."""
         self._names, self._ballot = tuple(vote_fields), torch.tensor(list(vote_fields.values()))
         largest = dist.AllreduceOptions()
         largest.reduceOp = dist.ReduceOp(dist.ReduceOp.MAX)
@@ -84,7 +84,7 @@ class Vote:
         self._work = self._group.control.allreduce([self._ballot], largest)
 
     def count(self) -> dict[str, int]:
-        """Wait for the vote and return the maximum of each field; empty when no vote is open."""
+        """Wait for the open vote and return the maximum of each field over all ranks; empty without an open vote."""
         if self._work is None:
             return {}
         self._work.wait()

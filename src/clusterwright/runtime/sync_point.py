@@ -63,12 +63,15 @@ class SyncPoint:
         self.not_finite = False
 
     def restart_clock(self) -> None:
-        """Start the clocks of steps and saves; called just before the first step."""
+        """Start the clocks of steps and checkpoints; called just before the first step."""
         self._began = time.monotonic()
         self._saving.restart_clock()
 
     def begin(self, step: int) -> None:
-        """Start a step, and cast its vote if one is due; after steps of 1 s or more ranks vote at the end instead."""
+        """Start the clock of a step, and cast this rank's vote about stopping and saving if one is due.
+
+        After steps of 1 s or more ranks vote at the end of a step instead.
+        """
         self._voting = self._rounds.due(step) or bool(self._replicas and self._replicas.due(step))
         if self._voting and not self._long:
             self._cast()
@@ -82,7 +85,7 @@ class SyncPoint:
 
     @property
     def waited(self) -> dict[str, float]:
-        """Total seconds waited for data: on this rank, and summed over each round's slowest rank."""
+        """Return the total seconds waited for data: on this rank, and summed over each round's slowest rank."""
         return {"waited": self.waited_s, "waited_most": max(self.waited_s, self.waited_most_s)}
 
     def stepped(self) -> float:
@@ -96,7 +99,7 @@ class SyncPoint:
         return self._last_s
 
     def end(self, step: int) -> Agreed:
-        """Count the vote after this step and return what all ranks do."""
+        """Count the ranks' vote after this step and return what all ranks do."""
         due = self._saving.due(step)
         if not self._voting:
             return replace(_NOTHING, save=True) if due else _NOTHING
@@ -113,15 +116,15 @@ class SyncPoint:
         return Agreed(REASONS[agreed["stop"]], save, bool(agreed["not_finite"]), agreed, pace)
 
     def must_stop(self) -> bool:
-        """Return whether this rank has a reason to stop that cannot wait until the next step."""
+        """Return True if this rank has a reason to stop that cannot wait until the next step."""
         return self._stop_request.reason(self._slowest_s, self._saving.slowest_s) > REASONS.index(REGROUP)
 
     def settle(self) -> None:
-        """Wait for an open vote, whose result is dropped."""
+        """Wait for an open vote of the ranks and drop its result."""
         self._vote.count()
 
     def _cast(self) -> None:
-        """Cast this rank's vote; only rank 0's clock requests checkpoints."""
+        """Cast this rank's vote about stopping, saving and others; only rank 0's clock requests checkpoints."""
         slowest_s, self._round_s = self._round_s, 0.0
         waited_s, self._waited_reported_s = self.waited_s - self._waited_reported_s, self.waited_s
         self._vote.cast(
@@ -152,7 +155,7 @@ class Rounds:
         self._next, self._interval = 0, 1
 
     def due(self, step: int) -> bool:
-        """Return whether ranks vote during this step."""
+        """Return True if the ranks vote during this step."""
         return step >= self._next
 
     def record(self, step: int, slowest_s: float) -> None:

@@ -45,7 +45,7 @@ class Tracked:
         self.optimizers = [item for item in items if getattr(item, "param_groups", None)]
 
     def add_parting(self, **objects: Any) -> None:
-        """Track these objects, shared by all ranks; all others become local to each rank (see `outer`)."""
+        """Track these objects as shared by all ranks; all others become local to each rank (see `outer`)."""
         self.add(**objects)
         self._shared = set(objects)
 
@@ -63,18 +63,18 @@ class Tracked:
         return self._shared is not None and name not in self._shared
 
     def contains(self, item: Any) -> bool:
-        """Return whether this object is tracked, by identity."""
+        """Return True if this object, without its wrappers, is tracked."""
         return any(tracked_item is names.bare(item) for tracked_item in self._objects.values())
 
     @property
     def objects(self) -> dict[str, Any]:
-        """A copy of the tracked objects, by name."""
+        """Return a copy of the tracked objects, by name."""
         return dict(self._objects)
 
     def buffers(self) -> list[str]:
-        """Return the paths of all module buffers, which may differ between ranks as no optimizer updates them.
+        """Return the names of all buffers of tracked modules, which may differ between ranks.
 
-        After `add_parting`, of all tensors that are local to this rank.
+        No optimizer updates them. After `add_parting`, of all tensors that are local to this rank.
         """
         if self._shared is not None:
             tensors: dict[str, torch.Tensor] = {}
@@ -88,11 +88,11 @@ class Tracked:
         ]
 
     def state(self) -> dict[str, Any]:
-        """Return the current state of each object, by name."""
+        """Return the current state of each tracked object, by name."""
         return {name: names.state(item) for name, item in self._objects.items()}
 
     def load_state(self, step: int, states: dict[str, Any]) -> None:
-        """Load into each object its state as saved at a step.
+        """Load into each tracked object its state as saved at a step.
 
         Raises:
             RuntimeError: an object tracked now is missing in the saved states.

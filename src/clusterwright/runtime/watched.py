@@ -31,7 +31,7 @@ from clusterwright.runtime.exposed import BOUNDED, EXACT, Exposed, clock
 
 
 def exposed(optimizer: Optimizer) -> Exposed:
-    """Return a monitor of the training's communication; call it after the first step, when its models exist."""
+    """Return a monitor of the exposed communication of an optimizer's models; call it after the first step."""
     weights = {id(weight): weight for group in optimizer.param_groups for weight in group["params"]}
     several = dist.is_available() and dist.is_initialized()
     first_weight = next(iter(weights.values()))
@@ -60,7 +60,7 @@ def _size(model: nn.Module) -> int:
 
 
 def _models() -> Iterator[nn.Module]:
-    """Yield all live modules, by `type()`: isinstance() makes lazy proxy objects import their target."""
+    """Yield all live torch modules, by `type()`: isinstance() makes lazy proxy objects import their target."""
     return (candidate for candidate in gc.get_objects() if _is_model(candidate))
 
 
@@ -95,7 +95,7 @@ class Watched:
         atexit.register(self.ended)
 
     def close(self) -> None:
-        """Remove the hooks and flush the events."""
+        """Remove the optimizer hook and the model's hooks, and write the buffered events."""
         self._hook.remove()
         if self._exposed:
             self._exposed.close()
@@ -136,9 +136,9 @@ class Watched:
         return self._exposed.event_fields()
 
     def ended(self) -> None:
-        """Write the end of an unsupervised run when the process exits, by itself or with an exception.
+        """At the exit of this process, write the end and outcome of an unsupervised run.
 
-        No effect on others.
+        No effect on others. It has failed if an exception ends the script.
         """
         if not self._is_unsupervised:
             return
@@ -169,10 +169,10 @@ class Watched:
 
 
 def watch(environ: dict[str, str]) -> Watched | None:
-    """Start recording; None if there is no folder to write to, or if another rank writes for an unsupervised job.
+    """Start to record this rank's steps as events; return the recorder.
 
-    The folder is the launcher's, else a new one in the folder of runs. One that cannot be written to is logged and
-    gives None.
+    None if there is no folder to write to, or if another rank writes for an unsupervised job. The folder is the
+    launcher's, else a new one in the folder of runs. One that cannot be written to is logged and gives None.
     """
     run_folder = environ.get("CLUSTERWRIGHT_RUN")
     run = Path(run_folder) if run_folder else _default_run(environ)
@@ -188,7 +188,7 @@ def watch(environ: dict[str, str]) -> Watched | None:
 
 
 def _starts(run: Path) -> int:
-    """Count the starts of the script that the events in this folder record; 0 without events."""
+    """Return how many starts of the script the events in a run's folder record; 0 without events."""
     try:
         with (run / "events" / "rank-00000.jsonl").open(errors="replace") as file:
             return sum('"event": "generation_start"' in line for line in file)

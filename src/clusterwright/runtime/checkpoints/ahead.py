@@ -42,18 +42,18 @@ class Ahead:
 
     @property
     def busy(self) -> bool:
-        """Whether the thread is still allocating the memory's pages."""
+        """Return True while the thread still allocates the memory's pages."""
         return self._thread.is_alive()
 
     def claim(self) -> torch.Tensor:
-        """Stop the thread and return the memory, pinned on a GPU, for the caller to write to."""
+        """Stop the allocating thread and return the memory, pinned on a GPU, for the caller to write to."""
         self._stop()
         if not self._pinned:
             self._pin()
         return self._memory
 
     def drop(self) -> None:
-        """Stop the thread and unpin the memory."""
+        """Stop the allocating thread and unpin the memory."""
         self._stop()
         if self._pinned:
             pinned.forget(self._memory, self._device)
@@ -92,7 +92,7 @@ def _pages(length: int) -> torch.Tensor:
 
 
 def _scarce() -> bool:
-    """Return whether less than a tenth of the host's memory is available."""
+    """Return True if less than a tenth of the host's memory is available."""
     rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     total, available = (int(rows[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
     return available < _SPARED * total

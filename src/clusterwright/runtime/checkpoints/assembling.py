@@ -78,7 +78,7 @@ def _add_chunk(
     target: TargetState | None,
     worker: BackgroundWorker,
 ) -> None:
-    """Read the part of this chunk that this rank needs into its tensor; without `target`, all of it.
+    """Read the part of this chunk that this rank needs into its tensor in `tensors`; without `target`, all of it.
 
     A chunk that was read from another rank's part is skipped.
 
@@ -113,7 +113,7 @@ def _refuse_larger(entry: PartEntry, size_bytes: int | None) -> None:
 def _read(
     reader: Reader, entry: PartEntry, chunk: Box, common: Box, worker: BackgroundWorker
 ) -> torch.Tensor:
-    """Read the box `common` of a chunk, as the whole rows of its first dimension that contain it."""
+    """Return the values of the box `common` of a chunk; the whole rows of its first dimension around it are read."""
     rows, *trailing = common.slices_in(chunk)
     row_bytes = (entry.end - entry.start) // chunk.shape[0]
     data = reader.read_bytes(entry, rows.start * row_bytes, rows.stop * row_bytes, worker)

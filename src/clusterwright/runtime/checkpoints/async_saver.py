@@ -50,7 +50,7 @@ class Order:
 
     @property
     def topic(self) -> str:
-        """The topic on the board under which ranks publish results of this save.
+        """Return the topic on the board under which ranks publish results of this save.
 
         The folder's random name keeps messages of an earlier start apart.
         """
@@ -58,7 +58,7 @@ class Order:
 
     @property
     def folder(self) -> Path:
-        """The folder of this save's parts: `step-00000100` in the folder of unfinished saves."""
+        """Return the folder of this save's parts: `step-00000100` in the folder of unfinished saves."""
         return self.partial_folder / manifest.step_name(self.step)
 
 
@@ -83,7 +83,10 @@ class AsyncSaver:
         self._thread: threading.Thread | None = None
 
     def begin(self, order: Order) -> None:
-        """Queue an order; its memory must not change until `wait_for_staging` has returned."""
+        """Queue the save of a staged part for the thread, starting that if needed.
+
+        The staged memory must not change until `wait_for_staging` has returned.
+        """
         with self._lock:
             self._open += 1
         self._staging_free.clear()
@@ -108,7 +111,10 @@ class AsyncSaver:
         return self._last
 
     def refuse(self, saved: Saved) -> None:
-        """Wait for the last save, then report `saved`, a save that could not start on any rank, as the result."""
+        """Wait for the last save, then make `saved`, a save that could not start on any rank, the last result.
+
+        It is also reported to the callback.
+        """
         self.wait()
         self._last = saved
         self._notify(saved)
@@ -145,9 +151,9 @@ class AsyncSaver:
         return asdict(part)
 
     def _complete(self, order: Order) -> None:
-        """On rank 0, wait for all parts, commit the checkpoint and publish the result; then remove old checkpoints.
+        """On rank 0, wait for all parts, commit the checkpoint, publish the result, remove old checkpoints.
 
-        If a part or the commit failed, the files of this save are removed instead.
+        If a part or the commit failed, the files of this save are removed instead, and no old ones.
         """
         parts = self._board.read(f"{order.topic}/part", self._group.world_size)
         reason = next(
@@ -181,8 +187,8 @@ class AsyncSaver:
     def _commit(self, order: Order, new_manifest: manifest.Manifest) -> dict[str, Any]:
         """Write the manifest and rename the folder to its final name, never over a valid checkpoint.
 
-        Return an empty dict. A damaged checkpoint of that name is replaced. The link to the latest one then points to
-        this step.
+        A damaged checkpoint of that name is replaced. Then point the link `latest` to this step; return an empty
+        dict.
         """
         manifest.write(order.folder, new_manifest)
         root = order.partial_folder.parent

@@ -27,7 +27,7 @@ class BackgroundWorker:
         self._error: BaseException | None = None
 
     def __enter__(self) -> BackgroundWorker:  # noqa: PYI034 (Self is of Python 3.11)
-        """Return the worker; its thread starts with the first full batch."""
+        """Return this worker; its thread starts with the first full batch of calls."""
         return self
 
     def do(self, action: Callable[..., None], *arguments: Any) -> None:
@@ -43,7 +43,7 @@ class BackgroundWorker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finish the queue and raise its first error; after an error in the block, drop the queue."""
+        """Finish the queued calls and raise their first error; after an error in the block, drop them."""
         self._error = error or self._error
         for last in (self._batch, [], []):
             self._batches.put(last)

@@ -98,10 +98,10 @@ class Checkpoints:
     def save(self, step: int, shared: dict[str, Any], local: dict[str, Any]) -> float:
         """Start to save the shared state and this rank's local state; return the seconds that training waited.
 
-        That is the time of a copy, and at the first save of what was not prepared. If this rank's last part is
-        not on disk yet, it waits for it: ranks would have to agree on skipping a save, and would silently fall
-        behind more and more. If the folder for saves cannot be created, nothing is saved and the failure is
-        reported as by a save.
+        That is the time of a copy, and at the first save of what was not prepared. If this rank's last part is not on
+        disk yet, it waits for it: ranks would have to agree on skipping a save, and would silently fall behind more
+        and more. If the folder for saves cannot be created, nothing is saved and the failure is reported as by a
+        save.
         """
         begun = time.perf_counter()
         self._saver.wait_for_staging()
@@ -199,7 +199,9 @@ class Checkpoints:
 def load(
     folder: Path, rank: int = 0, world_size: int | None = None
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Load a checkpoint folder: the unsharded shared state, and the rank's local state if `world_size` matches.
+    """Return the unsharded shared state of a checkpoint folder, and the rank's local state.
+
+    The latter is None unless `world_size` is the number of ranks that saved it.
 
     Raises:
         Damaged: the checkpoint differs from what was saved.
@@ -215,6 +217,9 @@ def _opened(folder: Path, saved_manifest: manifest.Manifest) -> Iterator[Abstrac
 
 
 def gather_problems(group: Group, result: Loaded | Skipped | None) -> list[Skipped]:
-    """Return the problems of all ranks with one checkpoint, may be empty; `result` is this rank's; collective."""
+    """Return the problems of all ranks with loading one checkpoint, empty if none; collective.
+
+    `result` is this rank's: only a Skipped is a problem.
+    """
     mine = dataclasses.astuple(result) if isinstance(result, Skipped) else None
     return [Skipped(*problem) for problem in group.gather(mine) if problem]

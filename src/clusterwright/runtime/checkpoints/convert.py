@@ -64,7 +64,7 @@ def convert(
 
 
 def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
-    """Convert to another format and compare the result with the source; return what the format cannot hold.
+    """Convert our checkpoint to the format `form` and compare the result; return what that format cannot hold.
 
     The target appears only if both are equal.
 
@@ -96,7 +96,9 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
 
 
 def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
-    """Convert from another format into the folder of a step and compare the result; return what was not converted.
+    """Convert a file or folder of format `form` into the step folder `target`; return what was not converted.
+
+    The result is compared with the source.
 
     Raises:
         Refused: the target's name has no step, its folder holds another model, the source is missing or unreadable,
@@ -138,7 +140,10 @@ def _read_other(source: Path, form: str) -> dict[str, Any]:
 
 
 def _model(shared: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the tensors of one tracked module by name, and the names of all other state; Refused if there is none."""
+    """Return the tensors of one tracked module by name, and the names of all other state that is left out.
+
+    Raises Refused if there is no such module.
+    """
     chosen = shared.get(name)
     if not isinstance(chosen, dict):
         message = f"the checkpoint has no `{name}`, only {', '.join(shared)}"
@@ -167,7 +172,7 @@ def _same_model(state: dict[str, Any], folder: Path) -> None:
 
 
 def _saved_shapes(path: Path) -> dict[str, list[int]]:
-    """Read the shapes of a checkpoint's tensors by name from its headers, without optimizer state."""
+    """Return the shapes of a checkpoint's tensors by name, without optimizer state, from its files' headers."""
     shapes: dict[str, list[int]] = {}
     for part_record in manifest.read(path).parts:
         with disk.reader(path, part_record) as reader:
@@ -183,7 +188,7 @@ def _shapes(state: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def _of_optimizer(name: str) -> bool:
-    """Return whether the tensor of this name is optimizer state, which exists only after the first step."""
+    """Return True if the tensor of this name is optimizer state, which exists only after the first step."""
     return name.startswith("optimizer/")
 
 
@@ -263,7 +268,7 @@ def _unlike(a: Any, b: Any, path: str) -> Iterator[str]:
 
 
 def write_step(folder: Path, step: int, state: dict[str, Any]) -> None:
-    """Write a state as a checkpoint of one rank."""
+    """Write a state as a checkpoint of one rank into a new step folder."""
     tensors: dict[str, torch.Tensor] = {}
     skeleton = tree.flatten(state, "", tensors)
     tensors |= {"rank": tree.pack({}), "tree": tree.pack(skeleton)}
@@ -282,7 +287,10 @@ def _step(target: Path) -> int:
 
 
 def main() -> int:
-    """Convert as the command line says, for hosts and jobs without `wright`; return 1 if it is refused, else 0."""
+    """Convert a checkpoint as the command line says; return 0, or 1 with the reason on stderr if it is refused.
+
+    For hosts and jobs without `wright`.
+    """
     parser = argparse.ArgumentParser(
         prog="convert", description="Convert a checkpoint to or from another format."
     )

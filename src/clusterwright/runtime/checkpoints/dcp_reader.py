@@ -31,7 +31,7 @@ class DcpReader(FileSystemReader):
     """torch's reader of a folder with a restricted unpickler; it reads only files of the folder itself."""
 
     def read_metadata(self, *args: Any, **named: Any) -> metadata.Metadata:  # noqa: ARG002 (torch's signature)
-        """Return the metadata.
+        """Return the metadata of a DCP checkpoint, unpickled without running code from it.
 
         Raises:
             Damaged: it would run code, is no metadata, or names a file outside of the folder.
@@ -58,7 +58,7 @@ class PlainPlanner(DefaultLoadPlanner):
     """torch's planner for values that are made of tensors and plain types."""
 
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
-        """Load a value that is no tensor as a tensor file is loaded: nothing of it runs."""
+        """Load a value that is no tensor by a restricted unpickler, so that nothing of it runs."""
         plain = io.BytesIO()
         torch.save(tree.load_torch(value), plain)
         super().load_bytes(read_item, io.BytesIO(plain.getvalue()))
@@ -78,5 +78,5 @@ class _MetadataUnpickler(pickle.Unpickler):
 
 
 def _is_plain(kind: type) -> bool:
-    """Return whether a class is a dataclass or an enumeration."""
+    """Return True if a class is a dataclass or an enumeration."""
     return dataclasses.is_dataclass(kind) or hasattr(kind, "__members__")

@@ -70,10 +70,10 @@ class Dealer:
 
 
 def owned(rank: int, sizes: Sequence[int], boxes: Sequence[Sequence[bytes]]) -> list[int]:
-    """Return the indexes of the tensors that a rank writes, given the tag of each rank's box of each tensor.
+    """Return the indexes of the tensors of which a rank writes its box (piece), sorted; all ranks agree on them.
 
-    Pieces are assigned from the largest on, each to the holder with the least bytes so far; small ones to their first
-    holder. All ranks compute the same result.
+    `boxes` has for each rank the tag of its box of each tensor. Pieces are assigned from the largest on, each to the
+    holder with the least bytes so far; small ones to their first holder.
     """
     heights = [0.0] * len(boxes[0]) if boxes else []
     indexes = []
@@ -97,7 +97,7 @@ def shape_of(chunk: Chunk) -> tuple[int, ...]:
 
 
 def _tag(chunk: Chunk) -> bytes:
-    """Return a hash of the chunk's box; zeros for an empty piece."""
+    """Return a hash of the offset and shape of a chunk; zeros for an empty piece."""
     if chunk.full_shape is not None and not chunk.data.numel():
         return _NOTHING
     text = repr((chunk.offset, tuple(chunk.data.shape)))
@@ -105,7 +105,7 @@ def _tag(chunk: Chunk) -> bytes:
 
 
 def _differ(names: Sequence[Iterable[str]]) -> str:
-    """Return an error message about the first rank whose tensors differ from rank 0's."""
+    """Return an error message about the first rank whose tensor names differ from rank 0's."""
     reference = set(names[0])
     rank, rank_names = next(
         (rank, set(tensor_names)) for rank, tensor_names in enumerate(names) if set(tensor_names) != reference

@@ -51,7 +51,7 @@ def block_sum(block: torch.Tensor) -> bytes:
 
 
 def blocks(length: int) -> int:
-    """Return the number of blocks of a tensor of `length` bytes."""
+    """Return the number of checksummed blocks of a tensor of `length` bytes."""
     return -(-length // BLOCK_BYTES)
 
 

@@ -32,7 +32,7 @@ def write(path: Path, plan: Layout, staged: torch.Tensor) -> Part:
 
 @contextlib.contextmanager
 def reader(folder: Path, part_record: Part) -> Iterator[Reader]:
-    """Open a part, with its length, header and checksums verified."""
+    """Open a checkpoint's part for a `with` block, with its length, header and checksums verified."""
     source = FileSource(folder / part_record.file)
     try:
         yield Reader(source, part_record)

@@ -40,7 +40,7 @@ def _write_dcp(state: dict[str, Any], path: Path) -> None:
 
 
 def _run_single_process(action: Callable[..., object], *arguments: Any, **named: Any) -> None:
-    """Call a DCP function and raise the original error instead of DCP's BaseException about all ranks."""
+    """Call a DCP function; raise its original error in place of DCP's exception about all ranks."""
     from torch.distributed.checkpoint.api import CheckpointException
 
     try:
@@ -53,9 +53,9 @@ def _run_single_process(action: Callable[..., object], *arguments: Any, **named:
 
 
 def _read_dcp(path: Path) -> Any:
-    """Read a whole DCP checkpoint into CPU memory.
+    """Return the state of a whole DCP checkpoint, in CPU memory; no code from it runs.
 
-    One that Clusterwright wrote is restored exactly, others as nested dicts. Nothing of it runs.
+    One that Clusterwright wrote is restored exactly, others as nested dicts.
     """
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
     from torch.distributed.checkpoint.state_dict_loader import load
@@ -84,7 +84,7 @@ def _read_dcp(path: Path) -> Any:
 
 
 def _nested(values_by_path: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
-    """Build nested dicts and lists from values by path."""
+    """Return the values as nested dicts and lists, by their paths."""
     result: dict[Any, Any] = {}
     for path, value in values_by_path.items():
         inner = result

@@ -31,12 +31,12 @@ class Manifest:
 
     @property
     def bytes(self) -> int:
-        """The total size of the checkpoint's parts in bytes."""
+        """Return the total size of the checkpoint's parts in bytes."""
         return sum(part.bytes for part in self.parts)
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest with its own checksum, and fsync it."""
+    """Write the manifest with its own checksum into the checkpoint folder, and fsync both."""
     document = {"format": FORMAT, **asdict(manifest)}
     with (folder / NAME).open("w") as file:
         file.write(
@@ -48,7 +48,7 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def read(folder: Path) -> Manifest:
-    """Read the manifest of a checkpoint folder.
+    """Return the manifest of a checkpoint folder.
 
     Raises:
         OtherFormat: this version does not read its format.

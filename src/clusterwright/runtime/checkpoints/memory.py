@@ -17,5 +17,5 @@ def view(tensor: torch.Tensor) -> memoryview:
 
 
 def tensor(data: bytes) -> torch.Tensor:
-    """Copy the bytes into a flat uint8 tensor."""
+    """Return a copy of the bytes as a flat uint8 tensor."""
     return torch.frombuffer(bytearray(data), dtype=torch.uint8)

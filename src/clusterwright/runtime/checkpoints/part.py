@@ -89,12 +89,12 @@ class Layout:
 
     @property
     def body(self) -> int:
-        """The offset of the first tensor; checksums lie between the header's end and it."""
+        """Return the offset of the part's first tensor; checksums lie between the header's end and it."""
         return self.entries[0].start if self.entries else self.bytes
 
 
 def layout(chunks: Sequence[Chunk]) -> Layout:
-    """Compute the layout of a part with these chunks, reordered only for alignment.
+    """Return the layout of a part with these chunks, reordered only for alignment.
 
     Raises:
         ValueError: two tensors have the same name.
@@ -124,7 +124,7 @@ def layout(chunks: Sequence[Chunk]) -> Layout:
 
 
 def places(plan: Layout, into: torch.Tensor) -> list[torch.Tensor]:
-    """Return views of `into` (flat, uint8, `plan.bytes` long) for the chunks, in the layout's order."""
+    """Return views of `into` (flat uint8, `plan.bytes` long) at which the chunks belong, in the layout's order."""
     return [into[entry.start : entry.end].view(entry.dtype).view(entry.shape) for entry in plan.entries]
 
 
@@ -143,7 +143,7 @@ def stage(
 
 
 def seal(plan: Layout, memory_of_part: torch.Tensor, name: str = "part") -> Part:
-    """Add checksums and header to a staged part, which then can be read; return its record."""
+    """Add checksums and header to a part staged in memory, which can be read from then on; return its record."""
     sums = b"".join(
         digest.block_sum(block) for entry in plan.entries for block in blocks(memory_of_part, entry)
     )
@@ -151,19 +151,19 @@ def seal(plan: Layout, memory_of_part: torch.Tensor, name: str = "part") -> Part
 
 
 def finish(plan: Layout, memory_of_part: torch.Tensor, sums: bytes, name: str) -> Part:
-    """Write header and checksums in front of the tensors; return the part's record."""
+    """Write header and checksums in front of the tensors of a part in memory; return the part's record."""
     front = plan.head + sums
     memory.view(memory_of_part[: len(front)])[:] = front
     return Part(name, plan.bytes, hashlib.sha256(front).hexdigest())
 
 
 def blocks(memory_of_part: torch.Tensor, entry: PartEntry) -> tuple[torch.Tensor, ...]:
-    """Return views of the blocks of at most 1 MiB of one tensor in a part."""
+    """Return views of the blocks, of at most 1 MiB, of one tensor in a part."""
     return split_blocks(memory_of_part[entry.start : entry.end])
 
 
 def split_blocks(data: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Split bytes into blocks of 1 MiB; only the last may be shorter."""
+    """Return views of the bytes in blocks of 1 MiB; only the last may be shorter. Empty for no bytes."""
     return torch.split(data, digest.BLOCK_BYTES) if data.numel() else ()
 
 
@@ -193,7 +193,7 @@ class Reader:
             )
 
     def read(self, entry: PartEntry, worker: BackgroundWorker | None = None) -> torch.Tensor:
-        """Return a verified chunk; with `worker` it is verified only when the worker has finished."""
+        """Return a chunk of the part as a verified tensor; with `worker` it is verified when that has finished."""
         return self.read_bytes(entry, 0, entry.end - entry.start, worker).view(entry.dtype).view(entry.shape)
 
     def read_bytes(
@@ -214,7 +214,10 @@ class Reader:
         return data[start - low : end - low]
 
     def verify(self) -> None:
-        """Read and verify every byte in this thread; raises Damaged, or OSError if it cannot be read."""
+        """Read and verify every byte of the part's tensors in this thread; raise Damaged if one differs.
+
+        OSError if it cannot be read.
+        """
         scratch = torch.empty(digest.BLOCK_BYTES, dtype=torch.uint8)
         for entry in self.entries:
             for index in range(digest.blocks(entry.end - entry.start)):
@@ -224,7 +227,10 @@ class Reader:
                 self._verify(entry, self._fill(entry, 0, index, block), block)
 
     def _fill(self, entry: PartEntry, low: int, index: int, block: torch.Tensor) -> int:
-        """Read the block with this index counted from offset `low`; return the index of its checksum."""
+        """Read one block of a tensor into `block`; return the index of its checksum.
+
+        `index` is counted from the offset `low` in the tensor.
+        """
         self._source.read(entry.start + low + index * digest.BLOCK_BYTES, memory.view(block))
         return entry.first_sum + low // digest.BLOCK_BYTES + index
 
@@ -242,7 +248,7 @@ class Reader:
 
 
 def _entries(head: bytes) -> tuple[PartEntry, ...]:
-    """Parse the header into entries in byte order; each tensor begins where the one before it ends.
+    """Return the entries of a part's header in byte order; each tensor begins where the one before it ends.
 
     Raises:
         ValueError: a shape does not match the length of its tensor.

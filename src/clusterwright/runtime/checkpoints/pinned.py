@@ -8,7 +8,7 @@ import torch
 
 
 def register(memory: torch.Tensor, device: torch.device) -> None:
-    """Pin the memory, so that copies from this rank's GPU run at bus speed; nothing on a CPU."""
+    """Pin the memory, so that copies from this rank's GPU run at bus speed; does nothing on a CPU."""
     if device.type == "cuda" and memory.numel():
         with torch.cuda.device(device):
             runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]  # (torch has no types for it)
@@ -16,13 +16,13 @@ def register(memory: torch.Tensor, device: torch.device) -> None:
 
 
 def forget(memory: torch.Tensor, device: torch.device) -> None:
-    """Unpin the memory before it is freed; nothing on a CPU."""
+    """Unpin the memory, before it is freed; does nothing on a CPU."""
     if device.type == "cuda" and memory.numel():
         runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]  # (torch has no types for it)
         runtime.cudaHostUnregister(memory.data_ptr())
 
 
 def wait(device: torch.device) -> None:
-    """Wait until all copies from this rank's GPU have arrived; nothing on a CPU."""
+    """Wait until all copies from this rank's GPU have arrived; does nothing on a CPU."""
     if device.type == "cuda":
         torch.cuda.current_stream(device).synchronize()

@@ -28,7 +28,7 @@ def steps(folder: Path) -> list[int]:
 
 
 def open_partial_folder(folder: Path, generation: int) -> Path:
-    """Create the folder for this generation's unfinished saves and remove those of earlier generations.
+    """Create and return the folder for this generation's unfinished saves; remove those of earlier ones.
 
     A partitioned rank of an earlier generation that still writes loses its folder and so cannot commit its save.
 
@@ -93,20 +93,20 @@ class Keeper:
         self.verified: set[int] = set()
 
     def verifies(self, number: int) -> bool:
-        """Return whether to read back this save, counted from 0: every N-th one, N being the checkpoints retained."""
+        """Return True if this save, counted from 0, is to be read back: every N-th, N the checkpoints retained."""
         return number % self._save_total_limit == 0
 
     def tidy(self) -> None:
-        """Remove old checkpoints; log the failure to remove one."""
+        """Remove old checkpoints; a failure to remove one is logged."""
         try:
             self._tidy()
         except OSError as error:
             log_line(f"cannot remove an old checkpoint: {error}")
 
     def _tidy(self) -> None:
-        """Remove checkpoints older than the retained ones, of which at least one is verified; the best one stays.
+        """Remove checkpoints older than the newest complete ones to retain, of which at least one is verified.
 
-        Damaged newer ones stay for inspection until they are old enough.
+        The best one stays; damaged newer ones stay for inspection until they are old enough.
         """
         all_steps = steps(self._folder)
         complete, anchored = 0, False
@@ -126,7 +126,7 @@ class Keeper:
     def _best(self, all_steps: list[int]) -> int | None:
         """Return the step with the lowest value among complete checkpoints, the newest of several.
 
-        None without values.
+        None without values; NaN does not count.
         """
         values = {}
         for step in all_steps:
@@ -136,9 +136,9 @@ class Keeper:
         return min(values, key=lambda step: (values[step], -step), default=None)
 
     def _complete(self, step: int) -> manifest.Manifest | None:
-        """Return the manifest if it is valid and all files exist with their full length, else None.
+        """Return the manifest of a step's checkpoint if that is valid and all files have full length, else None.
 
-        Contents are not read.
+        The contents of the files are not read.
         """
         folder = self._folder / manifest.step_name(step)
         try:
@@ -153,7 +153,7 @@ class Keeper:
 
 
 def check(folder: Path) -> manifest.Manifest:
-    """Verify every byte of a checkpoint and return its manifest; raises Damaged or OSError."""
+    """Verify every byte of a checkpoint and return its manifest; raise Damaged or OSError if it is not intact."""
     saved_manifest = manifest.read(folder)
     for part in saved_manifest.parts:
         disk.verify(folder, part)

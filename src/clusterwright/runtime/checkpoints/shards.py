@@ -20,7 +20,7 @@ class Box:
 
     @property
     def numel(self) -> int:
-        """The number of elements in the box."""
+        """Return the number of elements in the box."""
         return math.prod(self.shape)
 
     def overlap(self, other: Box) -> Box | None:
@@ -33,7 +33,7 @@ class Box:
         return Box(begin, shape) if all(size > 0 for size in shape) else None
 
     def slices_in(self, outer: Box) -> tuple[slice, ...]:
-        """Return the slices that select this box from `outer`."""
+        """Return the slices that select this box from a tensor that holds the box `outer`."""
         return tuple(slice(a - b, a - b + n) for a, b, n in zip(self.offset, outer.offset, self.shape))
 
 
@@ -43,12 +43,12 @@ def full_box(shape: tuple[int, ...]) -> Box:
 
 
 def sharded(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is a DTensor, without importing the class."""
+    """Return True if a tensor is a DTensor, without importing the class."""
     return hasattr(tensor, "device_mesh") and hasattr(tensor, "placements")
 
 
 def absent(tensor: torch.Tensor) -> bool:
-    """Return whether only other ranks hold a tensor, as in pipeline stages: here it is on the device `meta`.
+    """Return True if only other ranks hold a tensor, as in pipeline stages: here it is on the device `meta`.
 
     Scalars are never absent.
     """

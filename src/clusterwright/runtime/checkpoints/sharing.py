@@ -18,7 +18,9 @@ _INDEXED = ("PUT", "BINPUT", "LONG_BINPUT")
 
 
 def require_few_copies(value: Any) -> None:
-    """Check that a structure of dicts, lists and tuples has few more paths than items.
+    """Raise Damaged if a structure of dicts, lists and tuples has many more paths than items.
+
+    As lists that contain another list twice, at many levels.
 
     Raises:
         Damaged: it has `_MOST_COPIES` more, as lists that contain another list twice, at many levels.
@@ -36,7 +38,7 @@ def _inner(value: Any) -> Any:
 
 
 def _count_paths(value: Any, paths: dict[int, int]) -> int:
-    """Return the number of paths in a value, each container counted once."""
+    """Return the number of paths in a structure; it visits a container once, also if that occurs several times."""
     if not isinstance(value, (dict, list, tuple)):
         return 1
     if id(value) not in paths:
@@ -74,7 +76,9 @@ def pickle_of(source: Path | BinaryIO) -> bytes | None:
 
 
 def require_few_copies_in_keys(data: bytes | memoryview, *, indexes: bool) -> None:
-    """Check a pickle before it is loaded: hashing a key visits each path of a tuple; Python reserves memory by indexes.
+    """Check a pickle before it is loaded: raise Damaged if it would use far more time or memory.
+
+    Hashing a key visits each path of a tuple; Python reserves memory by indexes.
 
     Raises:
         Damaged: tuples that are named again have more than `_MOST_COPIES` items in all, or there is an index of the
@@ -102,7 +106,7 @@ def require_few_copies_in_keys(data: bytes | memoryview, *, indexes: bool) -> No
 
 
 def _apply(opcode: pickletools.OpcodeInfo, stack: list[int | None]) -> None:
-    """Change a stack of sizes as an instruction of a pickle changes the stack of objects."""
+    """Change the stack, which has the size of each object, as an instruction of a pickle changes that of objects."""
     before, after = opcode.stack_before, opcode.stack_after
     if opcode.name == "POP" and stack[-1] is None:
         stack.pop()

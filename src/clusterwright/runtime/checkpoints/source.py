@@ -29,11 +29,11 @@ class CheckpointSource(Protocol):
     name: str
 
     def size(self) -> int:
-        """Return the number of bytes of the part."""
+        """Return the number of bytes of the checkpoint's part."""
         ...
 
     def read(self, start: int, into: memoryview) -> None:
-        """Fill `into` with the bytes from `start` on.
+        """Fill `into` with the bytes of the part from offset `start` on.
 
         Raises:
             Damaged: the bytes end early or differ from what was saved.
@@ -42,7 +42,7 @@ class CheckpointSource(Protocol):
         ...
 
     def close(self) -> None:
-        """Release the source."""
+        """Release the file, memory or connection of the part."""
         ...
 
 
@@ -68,11 +68,11 @@ class FileSource:
             raise Damaged(f"{path.name} is not a regular file") from None
 
     def size(self) -> int:
-        """Return the current size of the file."""
+        """Return the present size of the file in bytes."""
         return os.fstat(self._file.fileno()).st_size
 
     def read(self, start: int, into: memoryview) -> None:
-        """Fill `into` from the offset `start`, in several calls: one reads at most 2 GiB and may read less.
+        """Fill `into` with the file's bytes from offset `start` on, by as many calls as needed.
 
         Raises:
             Damaged: the file ends early.
@@ -84,7 +84,7 @@ class FileSource:
             offset += count
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file of the part."""
         self._file.close()
 
 
@@ -99,7 +99,7 @@ class MemorySource:
         return len(self._data)
 
     def read(self, start: int, into: memoryview) -> None:
-        """Copy the bytes from the offset `start` to `into`.
+        """Copy the memory's bytes from offset `start` on to `into`.
 
         Raises:
             Damaged: the memory ends early.

@@ -37,7 +37,7 @@ class Staging:
         return self._plan[1]
 
     def prepare(self, length: int) -> Ahead:
-        """Start to allocate memory for parts of about `length` bytes in a thread, unless there is enough; return it."""
+        """Return memory for parts of about `length` bytes, which a thread starts to allocate unless it is there."""
         if self._memory and self._memory.bytes >= length:
             return self._memory
         if self._memory:
@@ -47,7 +47,7 @@ class Staging:
         return self._memory
 
     def stage(self, plan: Layout, chunks: Sequence[Chunk]) -> torch.Tensor:
-        """Copy the chunks to their places and return the memory, which the next call overwrites.
+        """Copy the chunks to their places in staging memory and return that, which the next call overwrites.
 
         On a GPU on a separate stream, to pinned memory; returns when the copy is complete.
         """

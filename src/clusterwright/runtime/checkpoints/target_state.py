@@ -40,7 +40,7 @@ class TargetState:
                 self._parameters[f"{name}/state/{index}"] = parameter
 
     def piece(self, name: str, shape: tuple[int, ...]) -> Box | None:
-        """Return the box of a saved tensor that this rank needs, the full one if it is not sharded or unknown here.
+        """Return the box of a saved tensor that this rank needs: all of it if not sharded or unknown here.
 
         None if its shape differs from the current one.
         """
@@ -51,12 +51,12 @@ class TargetState:
         return shards.full_box(shape) if layout is None else shards.box(layout)
 
     def build_tensor(self, name: str, shape: tuple[int, ...], local: torch.Tensor) -> torch.Tensor:
-        """Return the loaded piece as a tensor: a DTensor if the current tensor is one."""
+        """Return a loaded piece as a tensor: a DTensor if the current tensor of that name is one."""
         layout = self._layout(name, shape)
         return local if layout is None else shards.like(layout, local)
 
     def compare(self, step: int, saved: Mapping[str, Any]) -> None:
-        """Compare the names and shapes of the models' tensors with the saved ones.
+        """Raise Mismatch if names or shapes of the models' tensors differ from the saved ones.
 
         Models that were not saved are ignored.
 
@@ -89,9 +89,9 @@ class TargetState:
             raise Mismatch(f"step {step} was saved from a different architecture: {'; '.join(problems)}")
 
     def _layout(self, name: str, shape: tuple[int, ...]) -> torch.Tensor | None:
-        """Return the current tensor, or the parameter of this optimizer state, if it is sharded or absent here.
+        """Return the current tensor of this name, or the parameter whose optimizer state it is.
 
-        Else None.
+        None unless it has this shape and is sharded, or is absent here.
         """
         for tensor in (self._tensors.get(name), self._parameters.get(name.rpartition("/")[0])):
             has_layout = tensor is not None and (shards.sharded(tensor) or shards.absent(tensor))

@@ -37,7 +37,7 @@ _PACKED = (
 def flatten(
     value: Any, name: str, tensors: dict[str, torch.Tensor], names_by_identity: dict[Any, str] | None = None
 ) -> Any:
-    """Return the value with its tensors moved to `tensors`, under names like `optimizer/state/0/exp_avg`.
+    """Return the value with its tensors replaced by names like `optimizer/state/0/exp_avg`, and add them to `tensors`.
 
     Tensors that are not dense (sparse, quantized) stay in place and are pickled. Tied weights are moved once.
     """
@@ -64,7 +64,7 @@ def flatten(
 
 
 def restore(skeleton: Any, tensors: dict[str, torch.Tensor]) -> Any:
-    """Invert `flatten` for a structure from a file.
+    """Return the structure `skeleton`, made by `flatten` and read from a file, with its tensors in place.
 
     Raises:
         Damaged: it names a tensor that is missing, or is nested too deeply.
@@ -76,7 +76,7 @@ def restore(skeleton: Any, tensors: dict[str, torch.Tensor]) -> Any:
 
 
 def unflatten(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
-    """Invert `flatten`; subclasses of dict and tuple become plain ones."""
+    """Return the structure made by `flatten` with its tensors; subclasses of dict and tuple become plain ones."""
     if isinstance(value, dict):
         if value.keys() == {_TENSOR_KEY}:
             return tensors[value[_TENSOR_KEY]]
@@ -88,7 +88,7 @@ def unflatten(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
 
 
 def shapes(value: Any, name: str = "") -> dict[str, tuple[int, ...]]:
-    """Return the shape of each tensor by its path, tied ones under each path."""
+    """Return the shape of each tensor in a structure by its path, of tied ones under each path."""
     if isinstance(value, torch.Tensor):
         return {name: tuple(value.shape)}
     inner: Any = ()
@@ -104,7 +104,7 @@ def shapes(value: Any, name: str = "") -> dict[str, tuple[int, ...]]:
 
 
 def pack(value: Any) -> torch.Tensor:
-    """Serialize the rest to a uint8 tensor; raises now, not at a resume, if loading it would run code."""
+    """Return a structure without tensors serialized to a uint8 tensor; raise if loading it would run code."""
     data = _pickled(value)
     data = len(data).to_bytes(8, "little") + data
     packed = memory.tensor(data + bytes(-len(data) % _PACKED))
@@ -114,7 +114,7 @@ def pack(value: Any) -> torch.Tensor:
 
 
 def unpack(packed: torch.Tensor) -> Any:
-    """Deserialize the result of `pack`, without running code from it.
+    """Return the structure that `pack` has serialized, without running code from it.
 
     Raises:
         Damaged: it is no result of `pack`.
@@ -137,7 +137,7 @@ def _loaded(packed: torch.Tensor) -> Any:
 
 
 def load_torch(source: Path | BinaryIO) -> Any:
-    """Load a file of torch.save without running code from it.
+    """Return the content of a file of torch.save, in CPU memory, without running code from it.
 
     Raises:
         Damaged: its structure, of few bytes, would become one of many items.
@@ -151,7 +151,7 @@ def load_torch(source: Path | BinaryIO) -> Any:
 
 
 def _pickled(value: Any) -> bytes:
-    """Serialize plain values by Python's pickle, which is fast, others by torch.save."""
+    """Return the value serialized by Python's pickle, which is fast, if it is plain, else by torch.save."""
     stream = io.BytesIO()
     try:
         stream.write(_PICKLE)
@@ -169,7 +169,7 @@ class _NotPlainError(Exception):
 
 class _PlainPickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
-        """Reduce dense CPU tensors, and raise _NotPlainError for all other objects.
+        """Return how to pickle a dense CPU tensor; raise _NotPlainError for all other objects.
 
         Called for each object that pickle does not serialize natively.
         """
@@ -183,7 +183,7 @@ class _PlainPickler(pickle.Pickler):
 
 class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """Return `_tensor`; raise Damaged for any other global."""
+        """Return the function `_tensor` if a pickle names it; raise Damaged for any other global."""
         if name == _tensor.__name__:
             return _tensor
         raise Damaged(f"unexpected {module}.{name} in a checkpoint")
@@ -196,7 +196,10 @@ def _tensor(dtype: str, shape: tuple[int, ...], data: bytes) -> torch.Tensor:
 
 
 def _identity(tensor: Any) -> Any:
-    """Return a key that is equal for identical views of the same memory; empty memory is keyed by its storage."""
+    """Return a key of a tensor that is equal for identical views of the same memory.
+
+    Empty memory is keyed by its storage.
+    """
     local = tensor.to_local() if hasattr(tensor, "to_local") else tensor
     address = local.data_ptr() or local.untyped_storage()._cdata  # noqa: SLF001 (torch.save identifies storages by it)
     more = (tensor.shape, str(tensor.placements)) if local is not tensor else ()

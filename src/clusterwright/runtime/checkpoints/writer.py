@@ -41,7 +41,7 @@ class Unable:
         log_line(f"in-memory checkpoints are off: {reason}")
 
     def ready(self) -> bool:
-        """Return False: there is no slot to copy to."""
+        """Return False: without access to the agent's memory there is no slot to copy to."""
         return False
 
     def request_capacity(self, chunks: Sequence[Chunk]) -> None:
@@ -51,7 +51,7 @@ class Unable:
         """Do nothing: there is no agent to report to."""
 
     def copy(self, step: int, chunks: Sequence[Chunk], complete: SaveMoment | None) -> int:  # noqa: ARG002 (Writer's signature)
-        """Return 0: nothing is copied."""
+        """Return 0 bytes: without access to the agent's memory nothing is copied."""
         return 0
 
     def settle(self) -> None:
@@ -76,11 +76,11 @@ class Writer:
 
     @property
     def refused(self) -> bool:
-        """Whether the agent has refused memory for copies."""
+        """Return True if the agent has refused memory for in-memory copies of this rank's state."""
         return self._slots.capacity == REFUSED
 
     def ready(self) -> bool:
-        """Return whether a slot is large enough and the last copy is complete, without waiting.
+        """Return True if a slot is large enough and the last in-memory copy is complete, without waiting.
 
         Raise an error of that copy. A newly granted slot is mapped in the background first, which gives False.
         """
@@ -106,9 +106,9 @@ class Writer:
         self._send(resumed=step)
 
     def copy(self, step: int, chunks: Sequence[Chunk], complete: SaveMoment | None) -> int:
-        """Copy the part into a slot that the newest complete set does not use.
+        """Copy the chunks into a slot of shared memory that the newest complete set does not use; return the bytes.
 
-        Returns its bytes, 0 if the slot is too small. The copy is valid once a thread has added checksums and header.
+        0 if the slot is too small. The copy is valid once a thread has added checksums and header.
         """
         plan = self._staging.plan(chunks)
         if plan.bytes > self._prepared:
@@ -123,7 +123,7 @@ class Writer:
         return plan.bytes
 
     def settle(self) -> None:
-        """Wait until the last copy is complete and valid, and raise its error; return at once if there is none."""
+        """Wait until the last in-memory copy is valid, and raise its error; return at once if there is none."""
         if self._work:
             self._work.result()
 

@@ -12,7 +12,7 @@ class BadSampleError(ValueError):
 
     @classmethod
     def from_sample(cls, path: object, number: int, reason: object) -> BadSampleError:
-        """Build the error for a sample of a file."""
+        """Return the error for a bad sample of a file, with path, index and reason in its message."""
         return cls(f"{path}: sample {number}: {reason}")
 
 
@@ -32,7 +32,7 @@ class Tolerant(Dataset[Any]):
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the wrapped dataset."""
+        """Return the fingerprint of the wrapped dataset."""
         return str(self._dataset.fingerprint)
 
     def __getitem__(self, number: int) -> Any:

@@ -18,7 +18,7 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".webp")
 
 
 def pixels(image: bytes) -> torch.Tensor:
-    """Decode an image by Pillow to an RGB uint8 tensor of shape (3, height, width).
+    """Return an image decoded by Pillow as an RGB uint8 tensor of shape (3, height, width).
 
     Raises:
         OSError: the bytes are not an image, or are truncated.
@@ -57,14 +57,14 @@ class Images(Dataset[Any]):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the images' paths in the folder, in order; not of their contents."""
+        """Return a hash of the images' paths in the folder, in order; not of their contents."""
         hasher = hashlib.sha256()
         for path, _ in self._samples:
             hasher.update(os.path.relpath(path, self.folder).encode() + b"\n")
         return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> tuple[Any, int]:
-        """Return an image and its class index.
+        """Return the image with this index, decoded, and its class index.
 
         Raises:
             BadSampleError: the file is not an image, or is truncated.
@@ -78,7 +78,7 @@ class Images(Dataset[Any]):
 
 
 def _images(folder: Path) -> Iterator[str]:
-    """Yield the images in a folder and below, in a stable order."""
+    """Yield the paths of the images in a folder and below, in a stable order."""
     for root, below, names in os.walk(folder):
         below.sort()
         yield from (os.path.join(root, name) for name in sorted(names) if name.lower().endswith(SUFFIXES))  # noqa: PTH118 (faster, for a million files)

@@ -22,7 +22,7 @@ _MAGIC = b"wright1\n"
 
 
 def spans(path: Path, scan: Scan) -> Spans:
-    """Return offset and length of each sample, flat, from the file's index if it is current, else by a scan.
+    """Return offset and length of each sample of a file, flat, from its index if current, else by a scan.
 
     A scan writes the index next to the file; in a read-only folder it stays in memory, and each run scans again.
 
@@ -47,7 +47,10 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 def _read_index(index_path: Path, path: Path) -> Spans | None:
-    """Map an index, so that all ranks of a host share its pages; None if it is missing, outdated or truncated."""
+    """Return the numbers of an index, mapped, so that all ranks of a host share its pages.
+
+    None if it is missing, outdated or truncated.
+    """
     try:
         with index_path.open("rb") as file:
             head = file.read(_HEAD.size)
@@ -68,7 +71,7 @@ def _read_index(index_path: Path, path: Path) -> Spans | None:
 
 
 def _write_index(index_path: Path, path: Path, numbers: array[int]) -> bool:
-    """Write an index atomically; several ranks may write the same bytes at once. Return whether it succeeded."""
+    """Write the index of a file atomically; return False if that fails. Ranks may write the same bytes at once."""
     try:
         with replacing(index_path) as file:
             file.write(_HEAD.pack(_MAGIC, *_state(path), len(numbers) // 2, 0))

@@ -19,7 +19,7 @@ class Jsonl(Shards):
 
     @staticmethod
     def scan(path: Path) -> Iterator[tuple[int, int]]:
-        """Yield offset and length of each line that is not blank, without its newline."""
+        """Yield offset and length in bytes of each line of a file that is not blank, without its newline."""
         if not path.stat().st_size:
             return
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
@@ -32,7 +32,7 @@ class Jsonl(Shards):
                 start = end + 1
 
     def __getitem__(self, number: int) -> Any:
-        """Return the value of a line.
+        """Return the parsed JSON value of the line with this index.
 
         Raises:
             BadSampleError: the line is not JSON.

@@ -65,19 +65,19 @@ class Parquet(Dataset[Any]):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """The number of rows of each row group."""
+        """Return the number of rows of each row group."""
         return tuple(count for _, _, count in self._groups)
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the files' names, sizes and row groups."""
+        """Return a hash of the files' names, sizes and row groups."""
         hasher = hashlib.sha256()
         for path, group, count in self._groups:
             hasher.update(f"{path.name} {path.stat().st_size} {group} {count}\n".encode())
         return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        """Return a row as a dict by column.
+        """Return the row with this index as a dict by column, from the cache if its row group is there.
 
         Raises:
             IndexError: the dataset has no such row.
@@ -86,7 +86,7 @@ class Parquet(Dataset[Any]):
         return self._read(number) if row is None else row
 
     def _read(self, number: int) -> dict[str, Any]:
-        """Return a row, after reading its row group into the cache, which evicts the group read longest ago.
+        """Read the row group of a row into the cache, evicting the one read longest ago; return the row.
 
         Raises:
             IndexError: there is no such row.

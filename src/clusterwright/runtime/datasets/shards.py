@@ -44,19 +44,19 @@ class Shards(Dataset[Any]):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """The number of samples of each file."""
+        """Return the number of samples of each file."""
         return tuple(len(file_spans) // 2 for file_spans in self._spans)
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the files' names, sizes and numbers of samples, in order."""
+        """Return a hash of the files' names, sizes and numbers of samples, in order."""
         hasher = hashlib.sha256()
         for path, samples in zip(self.paths, self.blocks):
             hasher.update(f"{path.name} {path.stat().st_size} {samples}\n".encode())
         return hasher.hexdigest()[:16]
 
     def locate(self, number: int) -> tuple[int, int]:
-        """Return the index of a sample's file and the sample's index in it.
+        """Return the index of the file that has a sample, and the sample's index in the file.
 
         Raises:
             IndexError: the dataset has no such sample.
@@ -67,7 +67,7 @@ class Shards(Dataset[Any]):
         return shard, number - self._starts[shard]
 
     def read(self, number: int) -> bytes:
-        """Return the bytes of a sample.
+        """Return the bytes of the sample with this index.
 
         Raises:
             IndexError: the dataset has no such sample.
@@ -80,7 +80,7 @@ class Shards(Dataset[Any]):
         return os.pread(file, row[2 * inside + 1], row[2 * inside])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop open files and mapped indexes when pickled; a spawned worker opens its own."""
+        """Return the state to pickle, without open files and mapped indexes; a worker opens its own."""
         return {"paths": self.paths, **{name: value for name, value in vars(self).items() if name[:1] != "_"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

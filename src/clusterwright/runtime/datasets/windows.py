@@ -46,14 +46,14 @@ class Windows(Dataset[torch.Tensor]):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the files' names and sizes and the window's length."""
+        """Return a hash of the files' names and sizes and the window's length."""
         hasher = hashlib.sha256(f"{self.context}\n".encode())
         for path in self.paths:
             hasher.update(f"{path.name} {path.stat().st_size}\n".encode())
         return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> torch.Tensor:
-        """Return a window as an int64 tensor of length `context` + 1.
+        """Return the window with this index as an int64 tensor of length `context` + 1.
 
         Raises:
             IndexError: the dataset has no such window.

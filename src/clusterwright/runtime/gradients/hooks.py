@@ -36,7 +36,7 @@ class Lane:
         threading.Thread(target=self._work, name="gradients", daemon=True).start()
 
     def reduce(self, bucket: Any) -> Any:
-        """Queue a bucket for the lane's thread, in order; return a future of its reduced buffer."""
+        """Queue a bucket of gradients for the lane's thread; return a future of its reduced buffer."""
         buffer = bucket.buffer()
         future: Any = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else [])
         ready = torch.cuda.current_stream(buffer.device).record_event() if buffer.is_cuda else None
@@ -55,7 +55,7 @@ class Lane:
             del buffer, future
 
     def _side_stream(self, buffer: Tensor, ready: Any) -> Any:
-        """Return a context with a separate GPU stream that waits for the bucket; on the CPU, a no-op."""
+        """Return a context with a separate GPU stream that waits for the bucket's event; on a CPU, a no-op."""
         if ready is None:
             return torch.cuda.stream(None)
         new: Any = torch.cuda.Stream
@@ -69,7 +69,7 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def buckets(settings: GradientSettings) -> None:
-    """Set the default bucket size of all DistributedDataParallel models created from now on.
+    """Set the bucket size of all DistributedDataParallel models created from now on.
 
     Without a bucket size in the settings nothing changes.
     """
@@ -82,7 +82,7 @@ def buckets(settings: GradientSettings) -> None:
 def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
     """Register the comm hook that the settings select on a DistributedDataParallel model; ignore other objects.
 
-    Returns the hook if its state must be saved, else None. Hierarchical reduction is attached for CPU models only.
+    Return the hook if its state must be saved, else None. Hierarchical reduction is attached for CPU models only.
     """
     for model in hookable(item):
         dtype = _DTYPES.get(settings.compress)
@@ -102,7 +102,7 @@ def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
 
 
 def hookable(item: Any) -> Iterator[DistributedDataParallel]:
-    """Yield the DistributedDataParallel wrapper of a model if it has no comm hook.
+    """Yield the DistributedDataParallel wrappers in this object that have no comm hook.
 
     Torch checks a hook's annotations and rejects strings, so hooks are lambdas, which have none.
     """
@@ -122,7 +122,10 @@ def _halve(model: DistributedDataParallel, dtype: torch.dtype) -> None:
 
 
 def _in_16_bits(dtype: torch.dtype, group: Any, bucket: Any) -> Any:
-    """Reduce a bucket in 16 bits, like torch's own hooks; torch's bf16 hook requires CUDA."""
+    """Start to average a bucket over the group in 16 bits; return a future of its buffer.
+
+    As torch's own hooks, of which that for bf16 requires CUDA.
+    """
     buffer = bucket.buffer()
     half = buffer.to(dtype).div_(dist.get_world_size(group))
     reduction = dist.all_reduce(half, group=group, async_op=True).get_future()

@@ -36,9 +36,9 @@ class HostGroups:
         self._leads = rank == self._first_rank
 
     def add_up(self, _index: int, buffer: torch.Tensor) -> None:
-        """Average the buffer over all ranks, in place.
+        """Average the buffer over all ranks, in place; collective.
 
-        Collective: within hosts, between their first ranks, and back.
+        It is summed within hosts, averaged between their first ranks, and sent back.
         """
         if not self._is_single:
             dist.reduce(buffer, self._first_rank, group=self._inside)
@@ -62,7 +62,7 @@ class HostGroups:
 
 
 def by_host(ranks: Sequence[int], hosts: Sequence[str]) -> list[tuple[int, ...]]:
-    """Group ranks by host, hosts in the order of their first ranks."""
+    """Return the ranks of each host, hosts in the order of their first ranks."""
     ranks_by_host: dict[str, list[int]] = {}
     for rank, host in zip(ranks, hosts):
         ranks_by_host.setdefault(host, []).append(rank)

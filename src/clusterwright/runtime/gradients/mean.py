@@ -56,14 +56,14 @@ def _with(residual: Tensor | None, numbers: Tensor) -> Tensor:
 
 
 def _exchanged(packed: Tensor, group: Any) -> Tensor:
-    """Send each rank its share (all-to-all); return this rank's share of all ranks."""
+    """Send each rank its share of the packed numbers (all-to-all); return this rank's share from all ranks."""
     output = torch.empty_like(packed)
     dist.all_to_all_single(output, packed, group=group)
     return output
 
 
 def _packed(blocks: Tensor) -> Tensor:
-    """Quantize each block to int8 followed by its scale; the rounding error is left in `blocks`."""
+    """Return each block quantized to int8, followed by its scale; the rounding error is left in `blocks`."""
     scales = blocks.abs().amax(1, keepdim=True) / _MOST
     numbers = (blocks / scales.clamp(min=torch.finfo(torch.float32).tiny)).round_()
     packed = torch.cat([numbers.to(torch.int8).view(torch.uint8), scales.view(torch.uint8)], 1)
@@ -74,6 +74,6 @@ def _packed(blocks: Tensor) -> Tensor:
 
 
 def _unpacked(packed: Tensor) -> Tensor:
-    """Return the numbers; blocks with a scale that is not finite have no finite numbers."""
+    """Return the numbers of packed int8 blocks with their scales; blocks whose scale is not finite are not finite."""
     numbers, scales = packed[:, :BLOCK].view(torch.int8), packed[:, BLOCK:].contiguous().view(torch.float32)
     return numbers * scales

@@ -59,17 +59,17 @@ class Power:
         self._open: list[_Transfer] = []
 
     def state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint: number of steps, residuals, and the last Q of each gradient."""
+        """Return PowerSGD's state for a checkpoint: number of steps, residuals, and the last Q of each gradient."""
         return {"steps": self._steps, "left": dict(self._residuals), "directions": dict(self._directions)}
 
     def load_state(self, steps: int, state: Mapping[str, Any] | None) -> None:
-        """Continue after this many steps; without a saved state, unsent gradients are lost."""
+        """Continue PowerSGD after this many steps with a saved state; without one, unsent gradients are lost."""
         self._steps = state["steps"] if state else steps
         self._residuals = dict(state["left"]) if state else {}
         self._directions = dict(state["directions"]) if state else {}
 
     def reduce(self, bucket: Any) -> Any:
-        """Return a future of the bucket's approximate mean; the exact mean in the first `warm_up` steps.
+        """Return a future of a bucket's approximate mean; of the exact mean in the first `warm_up` steps.
 
         It completes with the last bucket of the step.
         """
@@ -137,7 +137,7 @@ class Power:
         return parts[: len(shapes)]
 
     def _share(self, matrices: Sequence[str], like: Tensor) -> None:
-        """Average the Q of these matrices in one all-reduce."""
+        """Average the Q of these matrices over all ranks in one all-reduce."""
         directions = [self._directions[name] for name in matrices]
         message = _flat(directions, like).div_(self._ranks)
         dist.all_reduce(message, group=self._group)

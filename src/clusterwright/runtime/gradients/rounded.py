@@ -20,14 +20,14 @@ class Rounded:
         self._residuals: dict[int, Residual] = {}
 
     def state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint: the residuals by bucket index."""
+        """Return the state of the 8-bit reduction for a checkpoint: the residuals by bucket index."""
         return {str(index): [residual.numbers, residual.sums] for index, residual in self._residuals.items()}
 
     def load_state(self, _steps: int, state: Mapping[str, Any] | None) -> None:
-        """Load a saved state; without one, residuals are lost."""
+        """Load a saved state of the 8-bit reduction; without one, residuals are lost."""
         self._residuals = {int(index): Residual(*tensors) for index, tensors in (state or {}).items()}
 
     def add_up(self, index: int, buffer: Tensor) -> None:
-        """Average this bucket over all ranks, in place."""
+        """Average the buffer of the bucket with this index over all ranks, in place, in 8 bits."""
         residual = self._residuals.setdefault(index, Residual())
         buffer.copy_(mean(buffer, self._group, 8, residual))

@@ -23,7 +23,7 @@ class GradientSettings:
 
 
 def read(environ: Mapping[str, str]) -> GradientSettings:
-    """Read the settings from the environment; unset ones are their defaults, compression `none`.
+    """Return the settings of gradient reduction from environment variables; unset ones have their defaults.
 
     Raises:
         ValueError: a value is invalid, or two settings exclude each other.

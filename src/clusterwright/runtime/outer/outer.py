@@ -35,7 +35,7 @@ class Outer:
     def add(self, name: str, item: Any) -> None:
         """Include a model in outer steps and turn off its gradient reduction after the warm-up.
 
-        Other objects are ignored.
+        Other objects are ignored. (Outer steps average the weights of all ranks every N steps.)
 
         Raises:
             ValueError: the model is not in DistributedDataParallel, or has a comm hook of its own.
@@ -59,7 +59,7 @@ class Outer:
         )
 
     def begin(self, completed: int) -> None:
-        """Start after this many steps; weights without a resumed state start from their current values."""
+        """Start outer steps after `completed` steps; weights without a resumed state start from current values."""
         self._completed = completed
         for name, parameter in self._parameters.items():
             if name not in self._met:
@@ -68,7 +68,7 @@ class Outer:
 
     @torch.no_grad()
     def stepped(self, completed: int, *, last: bool) -> bool:
-        """Run an outer step if one is due after this step, or if it is the last; return whether it ran; collective.
+        """Run an outer step if one is due after this step, or if it is the last; return True if it ran; collective.
 
         None runs during the warm-up, in which the reference weights follow the model.
         """
@@ -92,14 +92,14 @@ class Outer:
         return {"met": dict(self._met), "momentum": dict(self._momentum)} if self._met else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Load weights and momentum; models missing in the state are left to `begin`."""
+        """Load the outer optimizer's weights and momentum; models missing in the state are left to `begin`."""
         for name, parameter in self._parameters.items():
             if name in state.get("met", {}):
                 self._met[name] = state["met"][name].to(parameter.device)
                 self._momentum[name] = state["momentum"][name].to(parameter.device)
 
     def _reduce(self, buffer: Tensor) -> Any:
-        """Return a future of the bucket's mean during the warm-up, afterwards of the unreduced bucket."""
+        """Return a future of a bucket's mean over all ranks during the warm-up, later of the unreduced bucket."""
         if self._completed < self._settings.warm_up:
             return all_reduce_mean(buffer, self._group)
         future: Any = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else [])
@@ -107,6 +107,6 @@ class Outer:
         return future
 
     def _step(self, name: str, gradient: Tensor) -> None:
-        """Update one weight as torch.optim.SGD does with nesterov=True."""
+        """Update one reference weight as torch.optim.SGD does with nesterov=True."""
         momentum = self._momentum[name].mul_(self._settings.momentum).add_(gradient)
         self._met[name].sub_(gradient + self._settings.momentum * momentum, alpha=self._settings.lr)

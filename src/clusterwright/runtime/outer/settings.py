@@ -22,7 +22,7 @@ class OuterSettings:
 
 
 def read(environ: Mapping[str, str]) -> OuterSettings | None:
-    """Read the settings from the environment; None without outer steps.
+    """Return the settings of outer steps from an environment variable; None without outer steps.
 
     Raises:
         ValueError: a value is out of range.

@@ -81,7 +81,7 @@ class Masked(Windows):
         return sampler.batch * self._mask.count
 
     def judge(self, model: nn.Module, batch: Sequence[int]) -> Tensor:
-        """Return the number of masked tokens, their summed loss and the number predicted correctly."""
+        """Return the number of a batch's masked tokens, their summed loss and the number predicted correctly."""
         scores, aims = self._scores(model, self._validation, batch)
         loss = F.cross_entropy(scores, aims, reduction="sum")
         return torch.stack((torch.full_like(loss, len(aims)), loss, (scores.argmax(1) == aims).sum()))
@@ -97,7 +97,9 @@ class Masked(Windows):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped; a finished training writes the model to `--save`.
+    """Train a masked language model for `--steps` steps or until the run is stopped.
+
+    A finished training writes the model to `--save`, if set.
 
     Raises:
         ValueError: `--context` exceeds the positions of the config.
@@ -121,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def shape(options: Options) -> Config:
-    """Return the configuration of `--config`, or one of the options' sizes, for bytes and a mask as tokens."""
+    """Return the model configuration of `--config`, else one of the options' sizes with bytes and a mask as tokens."""
     if options.config:
         return Config.read(Path(options.config))
     raw_config = {

@@ -21,7 +21,7 @@ class Context:
         self.group, self.size, self.rank = group, dist.get_world_size(group), dist.get_rank(group)
 
     def places(self, length: int, device: torch.device) -> Tensor:
-        """Return the positions of a sequence that this rank has.
+        """Return the positions of a sequence of this length that this rank has, under context parallelism.
 
         Raises:
             ValueError: the length does not divide into chunks.
@@ -33,7 +33,7 @@ class Context:
         return self._positions(self.rank, length, device)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, *, enable_gqa: bool) -> Tensor:
-        """Return causal attention of this rank's queries to all keys; tensors of shape (B, H, T, E)."""
+        """Return causal attention of this rank's queries to the keys of all ranks; tensors of shape (B, H, T, E)."""
         length = q.shape[2] * self.size
         positions = self._positions(self.rank, length, q.device)
         everyone = torch.cat([self._positions(rank, length, q.device) for rank in range(self.size)])

@@ -32,7 +32,7 @@ class Sample:
 
     @property
     def count(self) -> int:
-        """The number of the dialogue's tokens that the loss covers."""
+        """Return the number of the dialogue's tokens that the loss covers."""
         return sum(self.learned[1:])
 
 
@@ -46,7 +46,7 @@ class Read:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the training tokens."""
+        """Return a hash of the training tokens."""
         hasher = hashlib.sha256()
         for sample in self.training:
             hasher.update(str(sample.tokens).encode())
@@ -54,7 +54,7 @@ class Read:
 
 
 def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) -> Read:
-    """Read the lines of a file or of the files in a folder into samples; every 20th sample, from the second, validates.
+    """Return the lines of a file, or of the files in a folder, as samples; every 20th, from the second, is to validate.
 
     `skip_bad`: unusable lines are left out and returned as `bad`.
 
@@ -82,7 +82,7 @@ def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) ->
 
 
 def pad(samples: list[Sample]) -> tuple[Tensor, Tensor]:
-    """Return padded tokens and targets (B, T), T a multiple of 16; padding comes last and is not in the loss."""
+    """Return tokens and targets (B, T) of the samples; T is a multiple of 16, padding is last and not in the loss."""
     longest = max(len(sample.tokens) for sample in samples) - 1
     length = -(-longest // _MULTIPLE) * _MULTIPLE
     tokens = torch.zeros(len(samples), length, dtype=torch.int64)
@@ -130,9 +130,9 @@ def turns(record: Any) -> Iterator[tuple[str, str]]:
 
 
 def encode(dialogue: list[tuple[str, str]], tokenizer: Bytes | File) -> Sample:
-    """Tokenize a dialogue, in the format of Llama 3 if the tokenizer has its tokens, else as `role: text`.
+    """Return the tokens of a dialogue and which of them the loss covers: the answers with their end token.
 
-    The loss covers the answers with their end token.
+    In the format of Llama 3 if the tokenizer has its tokens, else as `role: text`.
     """
     begin, end = tokenizer.special("<|begin_of_text|>", "<s>"), tokenizer.special("<|eot_id|>", "</s>")
     opens, closes = tokenizer.special("<|start_header_id|>"), tokenizer.special("<|end_header_id|>")

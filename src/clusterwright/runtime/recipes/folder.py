@@ -22,7 +22,7 @@ _EXTRA_FILES = (
 
 
 def begin(model: M, folder: str, *, needed: bool = False) -> M:
-    """Load the folder's weights into the model if it has any or they are `needed`; return the model.
+    """Return the model, with the weights of the folder loaded if it has any or they are `needed`.
 
     Without a folder, or without weights, the model keeps its random ones.
     """
@@ -33,7 +33,10 @@ def begin(model: M, folder: str, *, needed: bool = False) -> M:
 
 
 def save_model(model: Any, folder: str, source: str, rank: int) -> None:
-    """Write weights, config and the source's tokenizer files to a folder, in the config's dtype; collective."""
+    """Write the model's weights, in its config's dtype, config and the source's tokenizer files to a folder.
+
+    Collective; rank 0 writes.
+    """
     raw_config = dict(model.config.raw_config)
     name = str(raw_config.get("dtype") or raw_config.get("torch_dtype") or "float32")
     weights.save(dict(model.named_parameters()), Path(folder), dtype=getattr(torch, name), rank=rank)

@@ -30,7 +30,7 @@ class Options(Common):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped."""
+    """Train a small GPT on text for `--steps` steps or until the run is stopped; the model is not written."""
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     data = text.read(options.text, context=options.context, limit=options.text_bytes)

@@ -24,9 +24,9 @@ _MARGIN = 256 / 224  # resize over crop, in evaluations
 
 
 def shifted(images: Tensor, most: int, drawn: Tensor) -> Tensor:
-    """Shift each image of (B, C, height, width) by up to `most` pixels, with zero padding.
+    """Return each image of (B, C, height, width) shifted by up to `most` pixels, with zero padding.
 
-    `drawn` has a random 63-bit number per image.
+    `drawn` has a random 63-bit number per image, which determines the shift.
     """
     padded, places = F.pad(images, (most,) * 4), 2 * most + 1
     top, left = drawn // 2 % places, drawn // (2 * places) % places
@@ -37,7 +37,7 @@ def shifted(images: Tensor, most: int, drawn: Tensor) -> Tensor:
 
 
 def random(image: Any, side: int) -> Tensor:
-    """Crop a random 8 to 100 % of a Pillow image at 3:4 to 4:3, as for GoogLeNet, and resize it to `side` pixels.
+    """Return a random crop of 8 to 100 % of a Pillow image at 3:4 to 4:3, as for GoogLeNet, at `side` x `side` pixels.
 
     Half of the crops, at random, are mirrored. Images too narrow for ten tries are cropped in the middle.
     """
@@ -54,7 +54,7 @@ def random(image: Any, side: int) -> Tensor:
 
 
 def middle(image: Any, side: int) -> Tensor:
-    """Crop the central square of a Pillow image, 224/256 of the shorter edge, and resize it to `side` pixels."""
+    """Return the central square of a Pillow image, 224/256 of the shorter edge, at `side` x `side` pixels."""
     width, height = image.size
     size = min(width, height) / _MARGIN
     left, top = (width - size) / 2, (height - size) / 2
@@ -100,7 +100,7 @@ class InMemory(Dataset[Any]):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all images, in order."""
+        """Return a hash of all images, in order."""
         return hashlib.sha256(self._images.numpy().tobytes()).hexdigest()[:16]
 
     def __getitem__(self, number: int) -> tuple[Tensor, int]:
@@ -108,7 +108,10 @@ class InMemory(Dataset[Any]):
         return images[0], int(labels[0])
 
     def __getitems__(self, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return a whole batch; torch's DataLoader calls it, with `identity_collate`."""
+        """Return the images and labels of a whole batch, normalized, shifted and mirrored as set.
+
+        torch's DataLoader calls it, with `identity_collate`.
+        """
         chosen = list(numbers)
         images = (self._images[chosen].float() - self._mean) / self._spread
         if self._shift or self._flip:
@@ -157,7 +160,10 @@ def read(
 
 
 def digits(seed: int = 0) -> tuple[InMemory, InMemory, ImageKind]:
-    """Return 1,797 handwritten digits of 8 x 8 pixels; every fifth is for validation."""
+    """Return datasets for training and validation of 1,797 handwritten digits of 8 x 8 pixels, and their shape.
+
+    Every fifth is for validation.
+    """
     rows = [line.split() for line in _DIGITS.read_text().splitlines() if not line.startswith("#")]
     labels = torch.tensor([int(label) for label, _ in rows])
     values = [[ord(char) - ord("a") for char in row] for _, row in rows]
@@ -168,7 +174,7 @@ def digits(seed: int = 0) -> tuple[InMemory, InMemory, ImageKind]:
 
 
 def cifar(folder: Path, seed: int = 0) -> tuple[InMemory, InMemory]:
-    """Read CIFAR-10 from data_batch_*.bin and test_batch.bin; return datasets for training and validation.
+    """Return datasets for training and validation of CIFAR-10 from data_batch_*.bin and test_batch.bin.
 
     Only training images are shifted and mirrored, by `seed`.
 
@@ -197,7 +203,7 @@ def _records(path: Path) -> tuple[Tensor, Tensor]:
 
 
 def opened(data: bytes) -> Any:
-    """Decode an image to an RGB Pillow image.
+    """Return an encoded image as an RGB Pillow image.
 
     Raises:
         ModuleNotFoundError: Pillow is not installed; the message has the pip command.

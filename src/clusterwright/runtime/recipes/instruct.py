@@ -55,11 +55,11 @@ class Answers:
         return sampler
 
     def weight(self, sampler: Sampler) -> float:
-        """Return the number of answer tokens in a step over all ranks, which the sampler's order determines."""
+        """Return the number of answer tokens in the next step over all ranks, by the sampler's order."""
         return sum(self._training[n].count for n in self._everyones(sampler))
 
     def tokens(self, sampler: Sampler) -> int:
-        """Return the number of all tokens in a step over all ranks."""
+        """Return the number of all tokens in the next step over all ranks."""
         return sum(len(self._training[n].tokens) for n in self._everyones(sampler))
 
     def loss(self, model: nn.Module, piece: Sequence[int]) -> Tensor:
@@ -67,11 +67,11 @@ class Answers:
         return self._loss(model, [self._training[n] for n in piece])
 
     def validation(self, passes: list[list[int]]) -> list[list[int]]:
-        """Return indexes of validation dialogues, as they are."""
+        """Return these lists of indexes, which are the batches of validation dialogues, unchanged."""
         return passes
 
     def judge(self, model: nn.Module, batch: Sequence[int]) -> Tensor:
-        """Return the number of answer tokens and their summed loss."""
+        """Return the number of answer tokens of these validation dialogues and their summed loss."""
         samples = [self._validation[n] for n in batch]
         loss = self._loss(model, samples)
         return torch.stack((torch.full_like(loss, sum(sample.count for sample in samples)), loss))
@@ -86,7 +86,9 @@ class Answers:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped; a finished training writes the model or adapters.
+    """Train a model on dialogues for `--steps` steps or until the run is stopped.
+
+    A finished training writes the model, or with `--lora` the adapters.
 
     Raises:
         ValueError: an option is missing, or `--lora` is combined with tensor parallelism.
@@ -119,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def save_model(run: Run, model: Llama, options: Options) -> None:
-    """Write the trained model or adapters to `--save` or the run's folder, if there is one."""
+    """Write the trained model or its adapters to `--save` or the run's folder; nothing without either."""
     if not options.save and not run.folder:
         return
     target = Path(options.save) if options.save else Path(run.folder or "", "model")

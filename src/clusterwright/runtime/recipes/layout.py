@@ -39,17 +39,17 @@ class Layout:
 
     @property
     def replicated(self) -> bool:
-        """Whether each rank has the whole model and can evaluate without the others."""
+        """Return True if each rank has the whole model and can evaluate without the others."""
         has_full_model = self.tensor == self.context == self.stages == 1
         return has_full_model and self._parallel.get("shard", "none") == "none"
 
     @property
     def judges(self) -> bool:
-        """Whether this rank computes the loss."""
+        """Return True if this rank computes the loss: without a pipeline, or in its last stage."""
         return self.stage is None or self.stage.last
 
     def check(self, batch: int, microbatch: int) -> None:
-        """Check that a step's batch can be distributed over the replicas.
+        """Raise ValueError if a step's batch cannot be distributed over the replicas.
 
         Raises:
             ValueError: a replica would get no sample, or replicas with collectives between them would have different
@@ -68,9 +68,10 @@ class Layout:
             raise ValueError(f"{summary} on some and {most} on others, which share weights; fix: {fix}")
 
     def spread(self, model: nn.Module) -> nn.Module:
-        """Distribute the model over the ranks, turn on recomputation if set, and return it, wrapped if only replicated.
+        """Distribute the model over the ranks by `parallel:`, turn on recomputation if set, and return it.
 
-        Layers of other pipeline stages move to the device `meta`.
+        Wrapped in DistributedDataParallel if only replicated; layers of other pipeline stages move to the device
+        `meta`.
 
         Raises:
             ValueError: the model does not support the layout, or recomputation is `selective`.
@@ -100,7 +101,7 @@ class Layout:
 
     @staticmethod
     def unwrap(model: nn.Module) -> nn.Module:
-        """Return the model inside DistributedDataParallel, for evaluations."""
+        """Return the model inside DistributedDataParallel, or the model itself, for evaluations."""
         return model.module if isinstance(model, DistributedDataParallel) else model
 
     def _shard(self, model: nn.Module) -> None:
@@ -121,7 +122,7 @@ class Layout:
         fully_shard(model, **how)
 
     def _mesh(self) -> Any:
-        """Return the mesh for fully_shard; it includes context ranks, as their gradients are summed, too."""
+        """Return the device mesh for fully_shard; it includes context ranks, as their gradients are summed, too."""
         mesh, name = self._run.mesh, "dp_shard"
         if self.context > 1:
             name = "dp_shard_cp"
@@ -130,7 +131,7 @@ class Layout:
 
 
 def layers(model: nn.Module) -> list[nn.Module]:
-    """Return the members of each outermost ModuleList and Sequential."""
+    """Return the members of each outermost ModuleList and Sequential in a model."""
     members: list[nn.Module] = []
     for child in model.children():
         members += list(child) if isinstance(child, (nn.ModuleList, nn.Sequential)) else layers(child)

@@ -37,7 +37,7 @@ class Options(Common):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped.
+    """Train a Llama model on text for `--steps` steps or until the run is stopped.
 
     A finished training writes the model to `--save`, if set.
     """
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def shape(options: Options) -> Config:
-    """Return the configuration of the model folder `--model`, or one built from the options, with bytes as tokens."""
+    """Return the configuration of the model folder `--model`, else one built from the options, with bytes as tokens."""
     if options.model:
         return Config.read(Path(options.model, "config.json"))
     raw_config: dict[str, Any] = {

@@ -54,7 +54,7 @@ class Task(Protocol):
         """Return an iterable of this rank's batches, which `run.accumulate` can split."""
 
     def weight(self, sampler: Sampler) -> float:
-        """Return the divisor of a step's summed loss, over all ranks."""
+        """Return the divisor of a step's summed loss, over all ranks, such as the number of tokens."""
 
     def tokens(self, sampler: Sampler) -> int | None:
         """Return the number of tokens in a step, None without tokens."""
@@ -66,7 +66,7 @@ class Task(Protocol):
         """Return validation batches for these lists of sample indexes."""
 
     def judge(self, model: nn.Module, batch: Any) -> Tensor:
-        """Return for a batch the sum of weights, then each metric's sum times weight."""
+        """Return for a validation batch the sum of weights, then each metric's sum times weight."""
 
 
 def train(run: Run, task: Task, options: Common) -> None:
@@ -106,7 +106,7 @@ def train(run: Run, task: Task, options: Common) -> None:
 def gradients(
     run: Run, task: Task, setup: tuple[Layout, nn.Module, Sampler], batch: Any, microbatch: int
 ) -> Tensor:
-    """Accumulate this rank's gradients, scaled under fp16; return its share of the step's mean loss."""
+    """Accumulate this rank's gradients of a batch, scaled under fp16; return its share of the step's mean loss."""
     layout, model, sampler = setup
     if layout.stage:
         return staged(run, task, setup, layout.stage, list(run.accumulate(batch, microbatch)))
@@ -146,7 +146,7 @@ def update(
 ) -> None:
     """Clip gradients, set the learning rate and run one optimizer step, unless loss or norm are not finite.
 
-    Gradients are zero afterwards in any case.
+    Gradients are cleared afterwards in any case.
     """
     run.scaler.unscale_(optimizer)
     norm = run.clip(model, options.clip)
@@ -183,7 +183,7 @@ def learning_rate(completed: int, options: Common) -> float:
 
 @torch.no_grad()
 def evaluate(run: Run, task: Task, setup: tuple[Layout, nn.Module], options: Common) -> None:
-    """Evaluate on the same validation samples each time, split over the replicas, and record the metrics."""
+    """Evaluate the model on the same validation samples each time, split over the replicas; record the metrics."""
     layout, model = setup
     count = min(options.evaluate_samples, task.validation_size)
     sample_batches = list(passes(count, options.microbatch, layout.replica, layout.replicas))
@@ -207,7 +207,10 @@ def evaluate(run: Run, task: Task, setup: tuple[Layout, nn.Module], options: Com
 
 
 def passes(count: int, microbatch: int, which: int, replicas: int) -> Iterator[list[int]]:
-    """Yield one replica's batches of `count` samples; all replicas get the same number, the last may be empty."""
+    """Yield the batches of sample indexes of replica `which`, of `count` samples shared by all replicas.
+
+    All replicas get the same number of batches, of which the last may be empty.
+    """
     samples = range(which, count, replicas)
     for number in range(math.ceil(math.ceil(count / replicas) / microbatch)):
         yield list(samples[number * microbatch : (number + 1) * microbatch])

@@ -29,13 +29,13 @@ class LoraLinear(nn.Linear):
         nn.init.zeros_(self.lora_B.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the sum of the frozen layer and the adapter."""
+        """Return the sum of the frozen layer's and the adapter's output."""
         added: Tensor = self.lora_B(self.lora_A(x))
         return super().forward(x) + self.scale * added
 
 
 def adapt(model: nn.Module, rank: int, alpha: float) -> None:
-    """Freeze the model and add an adapter of this rank to each layer named in `MATRICES`."""
+    """Freeze the model and add a LoRA adapter of this rank to each linear layer named in `MATRICES`, in place."""
     model.requires_grad_(requires_grad=False)
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
@@ -46,7 +46,10 @@ def adapt(model: nn.Module, rank: int, alpha: float) -> None:
 def save_adapter(
     model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, writer_rank: int
 ) -> None:
-    """Write the adapters in the format of the package peft; collective. `writer_rank` is this rank; rank 0 writes."""
+    """Write the model's LoRA adapters in the format of the package peft; collective.
+
+    `rank` is that of the adapters; `writer_rank` is this rank, of which 0 writes.
+    """
     learned = {
         f"base_model.model.{name}": parameter
         for name, parameter in model.named_parameters()

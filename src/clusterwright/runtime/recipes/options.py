@@ -30,7 +30,10 @@ class Common:
 
 
 def parse(kind: type[Kind], arguments: Sequence[str] | None) -> Kind:
-    """Parse a command line; a job file's `arguments` are passed as `--name=value`."""
+    """Return the options of a recipe from a command line; None: that of this process.
+
+    A job file's `arguments` are passed as `--name=value`.
+    """
     parser = argparse.ArgumentParser(prog=kind.__module__.rpartition(".")[2])
     for field in fields(kind):
         names = sorted({f"--{field.name}", f"--{field.name.replace('_', '-')}"})

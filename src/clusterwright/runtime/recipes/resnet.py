@@ -61,7 +61,7 @@ class Classes:
         self.fingerprint = training.fingerprint
 
     def batches(self, sampler: Sampler) -> Iterable[Any]:
-        """Return batches of images and classes, prefetched by workers."""
+        """Return an iterable of this rank's batches of images and classes, prefetched by workers."""
         workers = None if self._workers < 0 else self._workers
         return Feeder(self._training, sampler, workers=workers, pin_memory=self._cuda, **self._how)
 
@@ -78,14 +78,14 @@ class Classes:
         return F.cross_entropy(scores, classes, reduction="sum")
 
     def validation(self, passes: list[list[int]]) -> Iterable[Any]:
-        """Return validation batches of images and classes."""
+        """Return validation batches of images and classes for these lists of sample indexes."""
         workers = max(0, self._workers)
         return DataLoader(
             self._validation, batch_sampler=passes, num_workers=workers, pin_memory=self._cuda, **self._how
         )
 
     def judge(self, model: nn.Module, batch: Any) -> Tensor:
-        """Return the number of images, their summed loss and the number of correct classes."""
+        """Return the number of images in a batch, their summed loss and the number classified correctly."""
         scores, classes = self._scores(model, batch)
         loss = F.cross_entropy(scores, classes, reduction="sum")
         return torch.stack((torch.full_like(loss, len(classes)), loss, (scores.argmax(1) == classes).sum()))
@@ -100,7 +100,7 @@ class Classes:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped."""
+    """Train a ResNet on images for `--steps` steps or until the run is stopped; the model is not written."""
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     data = image_data.read(

@@ -24,7 +24,7 @@ class SingleStage:
     is_first = last = True
 
     def select_layers(self, layers: nn.ModuleList) -> nn.ModuleList:
-        """Return all layers: without pipeline parallelism the stage has all."""
+        """Return all layers: without pipeline parallelism the only stage has all."""
         return layers
 
 
@@ -48,20 +48,20 @@ class Stage:
         self._messages: list[dist.P2POp] = []
 
     def select_layers(self, layers: nn.ModuleList) -> list[nn.Module]:
-        """Return the layers of this rank's pipeline stage, an equal share of consecutive ones."""
+        """Return the layers of this rank's pipeline stage: an equal share of consecutive ones."""
         size = len(layers) // self.count
         return list(layers)[self.index * size : (self.index + 1) * size]
 
     def receive(self, shape: Sequence[int], device: torch.device) -> Tensor:
-        """Wait for the activation of the previous stage and return it; the model's forward pass calls this."""
+        """Wait for the activation of the previous pipeline stage and return it; the model's forward pass calls this."""
         activation = self._receive(torch.empty(*shape, device=device), self.index - 1)
         self._activation = activation.requires_grad_(torch.is_grad_enabled())
         return activation
 
     def send_forward(self, x: Tensor) -> Tensor:
-        """Send an activation to the next stage in fp32.
+        """Send an activation to the next pipeline stage in fp32.
 
-        Return it in training, a zero loss without gradients (evaluation).
+        Return it in training, a zero loss without gradients in evaluation.
         """
         x = x.float()
         self._send(x, self.index + 1)
@@ -71,7 +71,10 @@ class Stage:
         return x.new_zeros(())
 
     def add_up(self, model: nn.Module, pieces: Sequence[Any], forward: Callable[[Any], Tensor]) -> None:
-        """Accumulate the gradients of a step; `forward` returns a microbatch's loss, or the activation it has sent."""
+        """Accumulate the gradients of a step over its microbatches `pieces`, by the pipeline's schedule.
+
+        `forward` returns a microbatch's loss, or the activation it has sent.
+        """
         pending: dict[int, tuple[Tensor | None, Tensor]] = {}
         for forth, number in order(self._schedule, self.index, self.count, len(pieces)):
             if forth:
@@ -85,7 +88,7 @@ class Stage:
         self._flush()
 
     def _backward(self, activation: Tensor | None, out: Tensor) -> None:
-        """Backpropagate from the loss, or from the gradient that the next stage sends.
+        """Backpropagate a microbatch from the loss, or from the gradient that the next stage sends.
 
         The gradient of the activation is sent to the previous stage.
         """
@@ -113,7 +116,7 @@ class Stage:
 
 
 def order(schedule: str, index: int, count: int, pieces: int) -> Iterator[tuple[bool, int]]:
-    """Yield the passes of a stage: whether it is a forward pass, and the index of its microbatch.
+    """Yield the passes of a pipeline stage: True for a forward pass, else False, and the microbatch's index.
 
     afab: all forward passes, then all backward. 1f1b: each backward pass as early as possible, so that a stage stores
     no more microbatches than there are stages from it on.
@@ -127,7 +130,7 @@ def order(schedule: str, index: int, count: int, pieces: int) -> Iterator[tuple[
 
 
 def deal(model: Any, stage: Stage) -> None:
-    """Move the modules of all other stages to the device `meta`, and set the model's stage.
+    """Move the modules of all other pipeline stages to the device `meta`, and set the model's `stage`.
 
     Raises:
         ValueError: the number of stages does not divide the layers, or first and last stage share a weight.
@@ -149,7 +152,7 @@ def deal(model: Any, stage: Stage) -> None:
 
 
 def elsewhere(module: nn.Module) -> bool:
-    """Return whether another stage holds this module: a parameter of it is on the device `meta`."""
+    """Return True if another pipeline stage holds this module: a parameter of it is on the device `meta`."""
     return any(parameter.is_meta for parameter in module.parameters())
 
 

@@ -35,7 +35,7 @@ class Text:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the text and the window length."""
+        """Return a hash of the text and the window length."""
         return hashlib.sha256(self._data.numpy().tobytes() + b"%d" % self._context).hexdigest()[:16]
 
     def windows(self, numbers: Sequence[int], device: torch.device) -> torch.Tensor:
@@ -46,16 +46,16 @@ class Text:
 
 
 def encode_bytes(data: bytes) -> torch.Tensor:
-    """Return each byte as a token."""
+    """Return a tensor with each byte as a token."""
     return torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0)
 
 
 def read(
     name: str, *, context: int, limit: int, encode: Callable[[bytes], torch.Tensor] = encode_bytes
 ) -> tuple[Text, Text]:
-    """Read whole files, about `limit` bytes in all; return text for training and for validation (every 20th file).
+    """Return the texts of files in a folder for training and, every 20th, for validation; about `limit` bytes in all.
 
-    `name`: a folder; default: Python's standard library. `encode` turns bytes into tokens.
+    `name`: the folder; empty: Python's standard library. `encode` turns bytes into tokens.
 
     Raises:
         ValueError: the folder has fewer than two text files.
@@ -74,7 +74,7 @@ def read(
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """Yield the text files in a folder and below, lazily and in a stable order."""
+    """Yield the paths of the text files in a folder and below, lazily and in a stable order."""
     for root, below, names in os.walk(folder):
         below[:] = sorted(set(below) - _ELSEWHERE)
         yield from (Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES))

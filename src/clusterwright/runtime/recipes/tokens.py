@@ -14,11 +14,11 @@ class Bytes:
     size = 256
 
     def encode(self, text: str) -> list[int]:
-        """Return the UTF-8 bytes of a text."""
+        """Return the UTF-8 bytes of a text as its tokens."""
         return list(text.encode())
 
     def special(self, *names: str) -> int | None:
-        """Return None: there are no special tokens."""
+        """Return None: a byte tokenizer has no special tokens."""
         del names
         return None
 
@@ -38,7 +38,7 @@ class File:
         self.size: int = self._tokenizer.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of a text, without begin and end tokens."""
+        """Return the token ids of a text, without begin and end tokens."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
@@ -48,7 +48,7 @@ class File:
 
 
 def find(path: str) -> Bytes | File:
-    """Return the tokenizer of a tokenizer.json file or a folder with one.
+    """Return the tokenizer of a tokenizer.json file, or of a folder with one.
 
     A byte tokenizer without a path or such a file. A file of another name must exist.
     """

@@ -60,7 +60,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(shape.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply attention and the feed-forward network to x (B, T, D), each with a residual connection."""
+        """Return x (B, T, D) after attention and the feed-forward network, each with a residual connection."""
         x = x + self.dropout(self.attention(self.before_attention(x)))
         out: Tensor = x + self.dropout(self.down(F.gelu(self.up(self.before_network(x)))))
         return out
@@ -98,7 +98,7 @@ class Transformer(nn.Module):
         return [self.bytes, self.positions], self.blocks, [self.norm, self.out]
 
     def _through(self, tokens: Tensor) -> Tensor:
-        """Apply this stage's layers to tokens (B, T), or to the activation that the previous stage sends."""
+        """Return the output of this stage's layers for tokens (B, T), or for what the previous stage sends."""
         x: Tensor
         if self.stage.is_first:
             x = self.bytes(tokens) + self.positions.weight[: tokens.shape[1]]
@@ -109,7 +109,10 @@ class Transformer(nn.Module):
         return x
 
     def _initialize(self, layers: int) -> None:
-        """Initialize as GPT-2 (section 2.3): projections into the residual are scaled by 1/sqrt(2 layers)."""
+        """Initialize the weights as GPT-2 (section 2.3): projections into the residual are scaled.
+
+        By 1/sqrt(2 `layers`); vectors are unchanged.
+        """
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:
                 adds = name.endswith(("attention.out.weight", "down.weight"))

@@ -33,7 +33,7 @@ def package() -> Any:
 
 
 def load(model: nn.Module, folder: Path) -> None:
-    """Load weights into a model, also a sharded one: each rank reads only its shards.
+    """Load the weights of a folder into a model, also a sharded one: each rank reads only its shards.
 
     Tied weights are read once, under the first of their names that the folder has.
 
@@ -66,7 +66,7 @@ def save(
     largest: int = 5 * _GB,
     stem: str = "model",
 ) -> None:
-    """Write the weights to files of at most `largest` bytes, each atomically; collective, rank 0 writes.
+    """Write the weights to safetensors files of at most `largest` bytes, each atomically; collective, rank 0 writes.
 
     A single file is named by `stem` alone; several get an index file, written last. A larger tensor has a file of its
     own.
@@ -95,7 +95,7 @@ def save(
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Return the file of each tensor of a folder, from its index or its single file.
+    """Return the file of each tensor of a folder by name, from its index or its single file.
 
     Raises:
         ValueError: the folder has neither, or a file of the index is missing.
@@ -146,9 +146,9 @@ def _parts(parameters: dict[str, Any], width: int, largest: int) -> Iterator[lis
 
 
 def _holders(parameters: dict[str, Any]) -> dict[str, tuple[int, torch.device]]:
-    """Under pipeline parallelism, return for each parameter the first rank that holds it and this rank's device.
+    """Return for each parameter the first rank that holds it and this rank's device, by name; collective.
 
-    Collective. Empty without pipeline parallelism, where each rank has all parameters.
+    Empty without pipeline parallelism, where each rank has all parameters.
     """
     present = [parameter for parameter in parameters.values() if not parameter.is_meta]
     if len(present) == len(parameters):

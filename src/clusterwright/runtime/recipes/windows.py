@@ -27,11 +27,11 @@ class Windows:
         return sampler
 
     def weight(self, sampler: Sampler) -> float:
-        """Return the number of predicted tokens in a step."""
+        """Return the number of predicted tokens in a step, over all ranks."""
         return sampler.batch * self._context
 
     def tokens(self, sampler: Sampler) -> int:
-        """Return the number of input tokens in a step."""
+        """Return the number of input tokens in a step, over all ranks."""
         return sampler.batch * self._context
 
     def loss(self, model: nn.Module, piece: Sequence[int]) -> Tensor:
@@ -39,11 +39,11 @@ class Windows:
         return self._loss(model, self._training, piece)
 
     def validation(self, passes: list[list[int]]) -> list[list[int]]:
-        """Return indexes of validation windows, as they are."""
+        """Return these lists of indexes, which are the batches of validation windows, unchanged."""
         return passes
 
     def judge(self, model: nn.Module, batch: Sequence[int]) -> Tensor:
-        """Return the number of tokens and their summed loss."""
+        """Return the number of tokens of these validation windows and their summed loss."""
         loss = self._loss(model, self._validation, batch)
         return torch.stack((torch.full_like(loss, len(batch) * self._context), loss))
 

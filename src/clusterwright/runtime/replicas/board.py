@@ -23,7 +23,7 @@ class Board:
         self._prefix = f"clusterwright/checkpoints/{next(_serial)}"
 
     def pin(self, topic: str, document: Any, rank: int = 0) -> None:
-        """Publish a rank's JSON document under a topic.
+        """Publish a rank's JSON document under a topic in the ranks' store.
 
         Call it once per topic and rank: `read` waits for a number of calls, so a second one counts as another rank's.
         """
@@ -31,7 +31,7 @@ class Board:
         self._store.add(self._key(topic, "count"), 1)
 
     def read(self, topic: str, count: int = 1) -> list[Any]:
-        """Wait until `count` ranks have published a topic; return their documents in rank order."""
+        """Wait until `count` ranks have published under a topic; return their documents in rank order."""
         pause, longest = _POLL_INTERVALS_S
         while self._store.add(self._key(topic, "count"), 0) < count:
             time.sleep(pause)
@@ -39,7 +39,7 @@ class Board:
         return [json.loads(self._store.get(self._key(topic, rank))) for rank in range(count)]
 
     def clear(self, topic: str, count: int = 1) -> None:
-        """Delete a topic that all ranks have read."""
+        """Delete a topic, which all ranks have read, and its documents of `count` ranks."""
         for writer in (*range(count), "count"):
             self._store.delete_key(self._key(topic, writer))
 

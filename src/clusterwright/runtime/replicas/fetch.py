@@ -33,11 +33,11 @@ class Fetched:
             raise
 
     def size(self) -> int:
-        """Return the bytes of the part, as the agent reports."""
+        """Return the number of bytes of the part, as the other host's agent reports."""
         return self._size
 
     def read(self, start: int, into: memoryview) -> None:
-        """Fill `into` with the bytes from offset `start`, discarding those before it.
+        """Fill `into` with the part's bytes from offset `start` on, discarding those before it.
 
         Raises:
             Damaged: the part ends early.

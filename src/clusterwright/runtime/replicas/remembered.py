@@ -31,7 +31,7 @@ class Remembered:
 
     @contextlib.contextmanager
     def reader(self, rank: int) -> Iterator[Reader]:
-        """Open one rank's part, with its length, header and checksums verified.
+        """Open one rank's part for a `with` block, with its length, header and checksums verified.
 
         Raises:
             Damaged: the part is missing or fails verification.
@@ -44,7 +44,9 @@ class Remembered:
 
 
 def read_environment(environ: MutableMapping[str, str] = os.environ) -> Remembered | None:
-    """Read and remove the launcher's variable, so that child processes do not inherit it; None if it is not set.
+    """Return the in-memory checkpoint that the launcher's variable names, and remove the variable.
+
+    None if it is not set. Child processes must not inherit it.
 
     Raises:
         OtherFormat: the agent is of another version, whose copies have another format.

@@ -44,7 +44,7 @@ class Rhythm:
 
     @staticmethod
     def parse(text: str) -> Rhythm | None:
-        """Parse `auto` (a rhythm without steps), `steps:N` or `never` (None).
+        """Return the rhythm of in-memory copies for `auto` (without steps) or `steps:N`; None for `never`.
 
         Raises:
             ValueError: another text, or N is 0.
@@ -59,15 +59,15 @@ class Rhythm:
         return Rhythm(int(match[1]) if match else None)
 
     def overdue(self, now: float) -> bool:
-        """Return whether a copy is due at this time, under `auto`."""
+        """Return True if an in-memory copy is due at this time, under `auto`."""
         return self.steps is None and now >= self._next
 
     def due(self, step: int) -> bool:
-        """Return whether a copy is due at this step, under `steps:N`."""
+        """Return True if an in-memory copy is due at this step, under `steps:N`."""
         return self.steps is not None and step % self.steps == 0
 
     def record(self, now: float, seconds: float) -> None:
-        """Record the seconds that a copy has cost, and set the earliest time of the next."""
+        """Record the seconds that an in-memory copy has cost, and set the earliest time of the next."""
         self._begun = now - seconds if self._begun is None else self._begun
         self._spent += seconds
         self._recent.append(seconds)
@@ -106,7 +106,7 @@ class Replicas:
         self._unsaid = (0, 0.0)
 
     def resumed(self, step: int, from_memory: SaveMoment | None = None) -> None:
-        """Continue after this step; the set that it was read from stays until a newer one is complete."""
+        """Continue in-memory copies after this step; the set it was read from stays until a newer is complete."""
         self._complete = from_memory
         self._writer.resumed(step)
 
@@ -116,13 +116,13 @@ class Replicas:
         return {"copy": int(overdue), "copies": REFUSED if self._over else self._last_round()}
 
     def due(self, step: int) -> bool:
-        """Return whether this step needs a vote about copies: it is to be copied, or none was copied yet."""
+        """Return True if this step needs a vote about in-memory copies: it is to be copied, or none was so far."""
         return not self._over and (self._newest is None or self._rhythm.due(step))
 
     def run_round(self, moment: SaveMoment, agreed: Mapping[str, int], part: Part) -> None:
-        """At a step boundary, evaluate the last round, and copy this step if due and a slot is free.
+        """At a step boundary, evaluate the last round of in-memory copies, and copy this step if due.
 
-        Under `steps:N` it first waits up to 5 s for the last round.
+        Only if a slot is free; under `steps:N` it first waits up to 5 s for the last round.
         """
         if self._over:
             return
@@ -143,9 +143,9 @@ class Replicas:
             self._make(moment, part(), begun)
 
     def copy_before_exit(self, moment: SaveMoment, part: Part) -> bool:
-        """Copy this step before all ranks exit; return on all ranks whether every copy succeeded; collective, may wait.
+        """Copy this step to memory before all ranks exit; return True if every rank's copy succeeded.
 
-        False, without a copy, if copies are off or the last round is not over in time.
+        Collective, may wait. False, without a copy, if copies are off or the last round is not over in time.
         """
         if self._over or not self._capacity_requested:
             return False
@@ -159,7 +159,7 @@ class Replicas:
         return self._largest(int(self._failed)) == 0
 
     def close(self) -> None:
-        """Wait for a copy in progress and close the writer."""
+        """Wait for an in-memory copy in progress and close the writer."""
         self._writer.close()
 
     def _last_round(self) -> int:
@@ -173,7 +173,7 @@ class Replicas:
         return ARRIVED if self._progress.shipped in (self._newest.step, NO_PEER) else WAIT
 
     def _wait(self, timeout_s: float) -> int:
-        """Wait for this rank's copy or the timeout; return the state of the last round over all ranks."""
+        """Wait for this rank's in-memory copy or the timeout; return the last round's state over all ranks."""
         deadline = time.monotonic() + timeout_s
         while (last := self._last_round()) == WAIT and time.monotonic() < deadline:
             time.sleep(_POLL_INTERVAL_S)
@@ -196,7 +196,7 @@ class Replicas:
         self._record_copy(moment.step, now - begun, length)
 
     def _record_copy(self, step: int, seconds: float, length: int) -> None:
-        """Count a copy; write at most one event per second, with the seconds of all copies since the last event."""
+        """Count an in-memory copy; write at most one event per second, with all copies since the last."""
         count, total = self._unsaid[0] + 1, self._unsaid[1] + seconds
         self._unsaid = (count, total)
         if time.monotonic() - self._logged_at >= _LOG_INTERVAL_S:
@@ -212,7 +212,7 @@ class Replicas:
 def begin(
     group: Group, generation: int, outputs: tuple[Progress, Events], environ: Mapping[str, str] = os.environ
 ) -> Replicas | None:
-    """Set up in-memory checkpoints; None if the launcher provides no memory or the job file disables them.
+    """Return this rank's in-memory checkpoints; None if the launcher provides no memory or the job disables them.
 
     A rank that cannot open its agent's memory gets replicas that turn off copies on all ranks.
     """

@@ -51,7 +51,7 @@ class Slots:
 
     @property
     def capacity(self) -> int:
-        """Bytes that the agent grants each slot; 0 before its answer, REFUSED without enough free memory."""
+        """Return the bytes that the agent grants each slot; 0 before its answer, REFUSED without enough memory."""
         return int(_UINT64.unpack_from(self._page, CAPACITY_OFFSET)[0])
 
     def stored(self) -> list[Stored]:
@@ -72,7 +72,7 @@ class Slots:
     def bytes(self, slot: int, length: int) -> torch.Tensor:
         """Return the first `length` bytes of a slot as a flat uint8 tensor that shares the memory.
 
-        Map the slot if needed.
+        The slot is mapped if needed.
         """
         tensor = self._mapped.get(slot)
         if tensor is None or tensor.numel() < length:

@@ -41,7 +41,7 @@ def length(batch: Any) -> int:
 
 
 def slice_batch(batch: Any, start: int, end: int) -> Any:
-    """Return the samples from `start` to before `end`, of each tensor in a mapping, tuple or list of tensors."""
+    """Return the samples of a batch from `start` to before `end`, of each of its tensors if it has several."""
     if isinstance(batch, Mapping):
         return {name: slice_batch(value, start, end) for name, value in batch.items()}
     if isinstance(batch, (tuple, list)) and batch and isinstance(batch[0], torch.Tensor) and batch[0].dim():

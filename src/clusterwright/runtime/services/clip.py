@@ -28,7 +28,10 @@ def clip(parameters: Iterable[Tensor], largest: float, stages: Any = None) -> Te
 
 
 def _norm(gradients: list[Tensor], stages: Any) -> Tensor:
-    """Return the global 2-norm: squares are summed over the groups of ranks that hold different shards."""
+    """Return the 2-norm of all gradients over all ranks; collective.
+
+    Squares are summed over the groups of ranks that hold different shards.
+    """
     total = torch.zeros((), device=_local(gradients[0]).device if gradients else None)
     for groups, parts in _by_groups(gradients):
         square = torch.stack(torch._foreach_norm(parts)).float().square().sum()  # noqa: SLF001 (as torch's own does)
@@ -41,7 +44,7 @@ def _norm(gradients: list[Tensor], stages: Any) -> Tensor:
 
 
 def _by_groups(gradients: list[Tensor]) -> list[tuple[list[Any], list[Tensor]]]:
-    """Group gradients by the process groups they are sharded over, in the same order on all ranks."""
+    """Return the gradients' local parts by the process groups they are sharded over, in the same order on all ranks."""
     parts_by_groups: dict[tuple[int, ...], tuple[list[Any], list[Tensor]]] = {}
     for gradient in gradients:
         groups = _sharded_over(gradient)

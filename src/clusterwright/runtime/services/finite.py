@@ -26,7 +26,7 @@ class NonFinite:
 
     @property
     def message(self) -> str:
-        """The problem as a sentence, with the value of its first rank."""
+        """Return a sentence about the value that was not finite, with its first rank."""
         more = f" and {len(self.ranks) - 1} more" if len(self.ranks) > 1 else ""
         return f"{self.quantity} is {self.values[0]} on rank {self.ranks[0]}{more} in step {self.step}"
 
@@ -43,9 +43,9 @@ class Finite:
         self._unseen: tuple[int, str, float] | None = None
 
     def check(self, step: int, loss: float, norm: float | None) -> NonFinite | None:
-        """Return what is not finite on any rank, the loss before the norm, None if all is; `norm` None is not checked.
+        """Return which of loss and norm is not finite on any rank, the loss before the norm; None if both are.
 
-        Collective; call before the optimizer step.
+        `norm` None is not checked. Collective; call before the optimizer step.
         """
         self._checked_step = step
         if math.isfinite(loss) and norm is not None and not math.isfinite(norm):
@@ -53,7 +53,10 @@ class Finite:
         return self._gather(None if math.isfinite(loss) else (step, "the loss", loss))
 
     def stops(self, problem: NonFinite | None) -> bool:
-        """Record the problem; return whether it ends the training, by policy or after 10 skipped steps in a row."""
+        """Record the problem; return True if it ends the training, by policy or after 10 skipped steps in a row.
+
+        False for None.
+        """
         if problem is None:
             self._skipped = 0
             return False
@@ -61,9 +64,9 @@ class Finite:
         return self._write(problem, stop=self.policy == "stop" or self._skipped > _SKIPS)
 
     def unseen(self, loss: float, step: int) -> bool:
-        """Record a loss that is not finite and was not checked before its update, unless the policy is ignore.
+        """Store a loss that is not finite and was not checked before its update, unless the policy is ignore.
 
-        Returns whether there was one in this step or an earlier one.
+        Return True if there was one in this step or an earlier one.
         """
         if self.policy != "ignore" and self._checked_step != step and not math.isfinite(loss):
             self._unseen = self._unseen or (step, "the loss", loss)

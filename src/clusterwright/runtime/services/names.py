@@ -22,7 +22,7 @@ def layers(item: Any) -> Iterator[Any]:
 
 
 def bare(item: Any) -> Any:
-    """Return the model inside DistributedDataParallel and torch.compile."""
+    """Return the model inside DistributedDataParallel and torch.compile; the object itself if it is not wrapped."""
     return list(layers(item))[-1]
 
 
@@ -43,7 +43,7 @@ def state(item: Any) -> Any:
 
 
 def _full_state(item: Any) -> Any:
-    """Return the state dict with the parts of all ranks, which FairScale's OSS collects only on request."""
+    """Return an object's state dict with the parts of all ranks, which FairScale's OSS collects on request."""
     if hasattr(item, "consolidate_state_dict") and "all_ranks" in signature(item.state_dict).parameters:
         return item.state_dict(all_ranks=True)
     return item.state_dict()
@@ -83,7 +83,10 @@ def _of_others(optimizer: torch.optim.Optimizer) -> dict[int, Any]:
 
 
 def _like(value: Any, reference: torch.Tensor, weight: torch.Tensor) -> Any:
-    """Return a `meta` tensor for another weight's optimizer state; other values as they are."""
+    """Return a `meta` tensor for the optimizer state of a weight on another rank; other values as they are.
+
+    The state `value` belongs to the weight `reference`.
+    """
     if not isinstance(value, torch.Tensor):
         return value
     return torch.empty(

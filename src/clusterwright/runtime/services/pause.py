@@ -25,9 +25,9 @@ class Interruption:
         self._is_set = False
 
     def check(self) -> bool:
-        """Return whether any rank must stop: this rank's own state at once, the others' five times a second.
+        """Return True if any rank must stop: this rank's own state at once, the others' five times a second.
 
-        Then always True. Other ranks learn of this rank's stop through the store.
+        Once True, it stays. Other ranks learn of this rank's stop through the store.
         """
         if self._is_set:
             return True
@@ -48,7 +48,7 @@ class Pause:
 
     @property
     def interrupted(self) -> bool:
-        """Whether a rank was asked to stop: finish collectives that others wait for, and record nothing."""
+        """Return True if a rank was asked to stop: finish collectives that others wait for, record nothing."""
         return self._interruption.check()
 
     def over(self, batches: Iterable[T]) -> Iterator[T]:

@@ -10,10 +10,10 @@ from torch.utils.checkpoint import checkpoint
 
 
 def recompute(model: nn.Module, *, every: int = 1, layers: Iterable[nn.Module] | None = None) -> nn.Module:
-    """Recompute the activations of every n-th layer; return the model.
+    """Make every n-th layer of a model recompute its activations in the backward pass; return the model.
 
-    Default layers: the members of each outermost ModuleList or Sequential. Random states are restored, so that dropout
-    is repeated; state_dict names do not change. Call it before `fully_shard` and `compile`.
+    Default layers: the members of each outermost ModuleList or Sequential. Random states are restored, so that
+    dropout is repeated; state_dict names do not change. Call it before `fully_shard` and `compile`.
 
     Raises:
         ValueError: the model has no such layers, or `every` is less than 1.

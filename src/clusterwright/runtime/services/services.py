@@ -50,7 +50,7 @@ def sizes(parallel: Mapping[str, Any], world_size: int) -> dict[str, int]:
 
 
 def make(device: str, dimensions: Mapping[str, int]) -> DeviceMesh:
-    """Create a device mesh with these named dimensions; collective."""
+    """Return a new device mesh with these named dimensions; collective."""
     return init_device_mesh(device, tuple(dimensions.values()), mesh_dim_names=tuple(dimensions))
 
 
@@ -58,7 +58,7 @@ NAMES = {"bf16": torch.bfloat16, "fp16": torch.float16, "none": None}
 
 
 def choose(precision: str, device: torch.device) -> torch.dtype | None:
-    """Return the dtype of a precision, None for `none`.
+    """Return the dtype for a precision, None for `none`.
 
     `auto` is bf16 on a GPU with bf16, fp16 on other GPUs, None on a CPU.
 
@@ -112,7 +112,7 @@ class Services:
 
     @cached_property
     def mesh(self) -> DeviceMesh:
-        """The device mesh for `parallel` in the job file; the first access is collective."""
+        """Return the device mesh for `parallel` in the job file; the first access is collective."""
         return make(self.device.type, self.dimensions)
 
     def autocast(self) -> AbstractContextManager[object]:
@@ -134,6 +134,6 @@ class Services:
         return norm
 
     def compile(self, model: M, **options: Any) -> M:
-        """Compile a model in place by torch.compile; its checkpoints do not change."""
+        """Compile a model in place by torch.compile and return it; its checkpoints do not change."""
         names.bare(model).compile(**options)
         return model

@@ -10,13 +10,18 @@ from clusterwright.runtime.data import Sampler
 
 
 def sampler(batches: Any) -> Sampler | None:
-    """Return the Sampler of these batches, whose position is shared by all ranks; None if there is none."""
+    """Return the Sampler of these batches, or of the DataLoader that they are; None if there is none.
+
+    All ranks share its position.
+    """
     candidate = getattr(batches, "batch_sampler", batches)
     return candidate if isinstance(candidate, Sampler) else None
 
 
 def stream(batches: Any) -> Any:
-    """Return the object that stores this rank's position: the batches, or the dataset of a DataLoader without workers.
+    """Return the object that stores this rank's position in the data: the batches, or a DataLoader's dataset.
+
+    The latter only without workers.
 
     Raises:
         TypeError: neither has a `state_dict`; a resumed run would train on samples twice.
@@ -35,7 +40,7 @@ def stream(batches: Any) -> Any:
 
 
 def restore_position(position: Any, step: int, local: dict[str, Any] | None) -> None:
-    """Load this rank's position as saved at a step.
+    """Load this rank's position in the data, as saved at a step, into `position`.
 
     Raises:
         RuntimeError: no position was saved, or the number of ranks has changed.

@@ -47,10 +47,10 @@ def _sum(tensor: Any) -> torch.Tensor:
 def holders(
     tensors: Iterable[Any], rank: int, dimensions: Mapping[str, int]
 ) -> dict[tuple[int, ...], list[Any]]:
-    """Group the tensors by the ranks that hold the same values as this one; omit tensors without replicas.
+    """Return the tensors by the ranks that hold the same values as this one; those without replicas are left out.
 
-    A DTensor's placements name its replicas; a plain tensor is equal on all ranks that differ in `dp_replicate` alone.
-    Tensors on the device `meta` are held by other ranks.
+    A DTensor's placements name its replicas; a plain tensor is equal on all ranks that differ in `dp_replicate`
+    alone. Tensors on the device `meta` are held by other ranks.
     """
     mesh = torch.arange(torch.Size(dimensions.values()).numel()).view(tuple(dimensions.values()))
     replicated = [name == "dp_replicate" for name in dimensions]
@@ -70,7 +70,7 @@ def holders(
 
 
 def odd_replicas(sums: Mapping[int, object]) -> tuple[tuple[int, ...], bool]:
-    """Return the ranks whose sum differs from the majority's, and True; without a majority all ranks, and False.
+    """Return the ranks whose checksum differs from the majority's, and True; without one all ranks, and False.
 
     No ranks and True if all sums are equal.
     """
@@ -101,15 +101,15 @@ class Verify:
         self._unsteady = False
 
     def due(self, step: int) -> bool:
-        """Return whether replicas are compared at this step: every `every` steps, with more than one rank."""
+        """Return True if replicas are compared at this step: every `every` steps, with more than one rank."""
         return bool(self.every and step % self.every == 0 and self._group.world_size > 1)
 
     def weights(
         self, step: int, models: list[nn.Module], dimensions: Mapping[str, int]
     ) -> codes.Leaving | None:
-        """Compare the weights of replicas, and log ranks that differ; collective.
+        """Compare the weights of replicas bit by bit, and log ranks that differ; collective.
 
-        Returns how to exit if they differ and the policy is stop, None to continue.
+        Return how to exit if they differ and the policy is stop, None to continue.
         """
         parameters = [parameter for model in models for parameter in model.parameters()]
         tensors_by_ranks = holders(parameters, self._group.rank, dimensions)

@@ -33,7 +33,9 @@ class Config:
 
     @staticmethod
     def read(path: Path) -> Config:
-        """Read a config.json; unknown fields are ignored but stay in `raw_config`, missing ones have BERT's defaults.
+        """Return the model configuration of a config.json; missing fields have BERT's defaults.
+
+        Unknown fields are ignored but stay in `raw_config`.
 
         Raises:
             ValueError: another model type or activation, or inconsistent sizes.
@@ -68,7 +70,7 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Embed tokens (B, T), all of token type 0."""
+        """Return the embeddings of tokens (B, T), all of token type 0."""
         x = self.word_embeddings(tokens) + self.position_embeddings.weight[: tokens.shape[1]]
         out: Tensor = self.dropout(self.LayerNorm(x + self.token_type_embeddings.weight[0]))
         return out
@@ -118,7 +120,7 @@ class Layer(nn.Module):
         self.output = Added(config.intermediate_size, config)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply attention and the feed-forward network to x (B, T, D), each with residual and layer norm."""
+        """Return x (B, T, D) after attention and the feed-forward network, each with residual and layer norm."""
         x = self.attention["output"](self.attention["self"](x), x)
         out: Tensor = self.output(F.gelu(self.intermediate["dense"](x)), x)
         return out
@@ -160,7 +162,7 @@ class Bert(nn.Module):
                 nn.init.zeros_(parameter)
 
     def forward(self, tokens: Tensor, places: Tensor) -> Tensor:
-        """Return logits (B, K, V) at these positions (B, K) of tokens (B, T)."""
+        """Return logits (B, K, V) at the positions `places` (B, K) of tokens (B, T)."""
         x = self.bert["embeddings"](tokens)
         for layer in self.bert.get_submodule("encoder.layer").children():
             x = layer(x)

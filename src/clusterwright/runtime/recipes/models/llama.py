@@ -19,7 +19,7 @@ Angles = tuple[Tensor, Tensor]  # cosines and sines, each of positions x half a 
 
 
 def rotate(x: Tensor, angles: Angles) -> Tensor:
-    """Apply rotary positions to x (B, H, T, E); element i pairs with i + E/2, as in Hugging Face's weights."""
+    """Return x (B, H, T, E) with rotary positions; element i pairs with i + E/2, as in Hugging Face's weights."""
     cosine, sine = (angle.to(x.dtype) for angle in angles)
     a, b = x.chunk(2, dim=-1)
     return torch.cat((a * cosine - b * sine, b * cosine + a * sine), dim=-1)
@@ -39,7 +39,7 @@ def speeds(config: Config) -> Tensor:
 
 
 def _as_llama_3(frequencies: Tensor, rope: dict[str, float]) -> Tensor:
-    """Scale rotary frequencies as Llama 3.1: low ones by 1/`factor`, high ones not, interpolated between."""
+    """Return rotary frequencies scaled as in Llama 3.1: low ones by 1/`factor`, high ones not, between smoothly."""
     factor, low, high = rope["factor"], rope["low_freq_factor"], rope["high_freq_factor"]
     rounds = rope["original_max_position_embeddings"] * frequencies / (2 * math.pi)
     smooth = ((rounds - low) / (high - low)).clamp(0, 1)
@@ -90,7 +90,7 @@ class LlamaNetwork(nn.Module):
         self.down_proj = nn.Linear(inner, width, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the network to each position of x (B, T, D)."""
+        """Return the feed-forward network's output for each position of x (B, T, D)."""
         out: Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
         return out
 
@@ -106,7 +106,7 @@ class Layer(nn.Module):
         self.mlp = LlamaNetwork(config)
 
     def forward(self, x: Tensor, angles: Angles) -> Tensor:
-        """Apply attention and the feed-forward network to x (B, T, D), each with a residual connection."""
+        """Return x (B, T, D) after attention and the feed-forward network, each with a residual connection."""
         x = x + self.self_attn(self.input_layernorm(x), angles)
         out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return out

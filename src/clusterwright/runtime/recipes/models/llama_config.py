@@ -33,7 +33,7 @@ class Config:
 
     @staticmethod
     def from_dict(raw_config: dict[str, Any]) -> Config:
-        """Build a configuration from a parsed config.json.
+        """Return the model configuration of a parsed config.json.
 
         Raises:
             ValueError: another model type, an unsupported feature, or inconsistent sizes.
@@ -58,7 +58,7 @@ class Config:
 
     @staticmethod
     def read(path: Path) -> Config:
-        """Read a config.json; raises ValueError with its path."""
+        """Return the model configuration of a config.json; raise ValueError with its path if it is invalid."""
         try:
             raw_config = json.loads(path.read_text())
             return Config.from_dict(raw_config)

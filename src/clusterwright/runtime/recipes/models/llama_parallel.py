@@ -21,7 +21,7 @@ from clusterwright.runtime.recipes.context import Context
 
 
 def parallelize(model: Any, mesh: Any) -> None:
-    """Apply the dimensions `tp` and `cp` of the mesh to the model.
+    """Apply tensor and context parallelism to a Llama model, by the dimensions `tp` and `cp` of the mesh.
 
     Raises:
         ValueError: the tensor group does not divide the heads, the inner width or the vocabulary.

@@ -15,7 +15,7 @@ class SharedNorm(nn.BatchNorm2d):
     """Batch norm with mean and variance over all ranks, so that results do not depend on their number."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize x (B, C, height, width), in training by the mean and variance over all ranks.
+        """Return x (B, C, height, width) normalized, in training by mean and variance over all ranks.
 
         Collective in training. In evaluation by the running statistics.
         """
@@ -89,7 +89,7 @@ class Block(nn.Module):
         self.downsample = shortcut
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the ReLU of the sum of convolutions and shortcut."""
+        """Return the ReLU of the sum of the block's convolutions and its shortcut."""
         shortcut = self.downsample(x) if self.downsample is not None else x
         for n in range(1, self.count + 1):
             x = getattr(self, f"bn{n}")(getattr(self, f"conv{n}")(x))
