@@ -122,7 +122,7 @@ def able() -> tuple[Finding, ...]:
 
 
 def probe() -> LabMachine:
-    """Read the properties of this machine that decide whether it can run a lab."""
+    """Return the properties of this machine that decide whether it can run a lab."""
     filesystems = _text("/proc/filesystems")
     trees = [
         line.split()[1] for line in _text("/proc/mounts").splitlines() if line.split()[2].startswith("cgroup")
@@ -143,7 +143,7 @@ def probe() -> LabMachine:
 
 
 def distribution_of(os_release: str) -> str:
-    """Return the ID of an apt distribution from ID or ID_LIKE; else the machine's own ID."""
+    """Return the first ID or ID_LIKE of an os-release text that is a distribution with apt; else the ID."""
     pairs = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
     ids = [pairs.get("ID", "unknown").strip('"'), *pairs.get("ID_LIKE", "").strip('"').split()]
     return next((name for name in ids if name in _with_apt()), ids[0])
@@ -154,7 +154,7 @@ def _with_apt() -> set[str]:
 
 
 def _path() -> str:
-    """Return PATH; for an ordinary user with /usr/sbin and /sbin, which Debian leaves out of a user's PATH."""
+    """Return PATH, for an ordinary user with /usr/sbin and /sbin, which Debian leaves out of a user's PATH."""
     path = os.environ.get("PATH", "")
     return path if os.geteuid() == 0 else f"{path}:/usr/sbin:/sbin"
 

@@ -37,7 +37,10 @@ done
 
 
 def start(lab: LabState, host: LabHost) -> LabState:
-    """Boot the host and store its keeper process, which outlives this process and gets no terminal signals."""
+    """Boot the host; return the lab's state with its keeper process, which is also stored in the journal.
+
+    The process outlives this one and gets no terminal signals.
+    """
     groups = cgroups.make(lab.name, host.name)
     pipe = kernel_pipe(lab, host)
     kernel_log.make(pipe)
@@ -67,7 +70,7 @@ def is_running(process: Process | None) -> bool:
 
 
 def init_of(keeper: Process) -> int | None:
-    """Return the PID on this machine of the host's process 1; None if there is none, as between two boots."""
+    """Return the PID, on this machine, of process 1 of a keeper's host; None if there is none, as between two boots."""
     nspawn = _child_of(keeper.pid) if is_running(keeper) else None
     return None if nspawn is None else _child_of(nspawn)
 
@@ -119,7 +122,7 @@ def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT
 
 
 def listens(host: LabHost) -> bool:
-    """Return True if the host's sshd sends its greeting: cheaper than a failing ssh."""
+    """Return True if the host's sshd sends its greeting within 0.5 s: cheaper than a failing ssh."""
     try:
         with socket.create_connection((host.address, SSH_PORT), timeout=0.5) as connection:
             return connection.recv(4) == b"SSH-"

@@ -32,12 +32,15 @@ def trees() -> tuple[Path, ...]:
 
 
 def groups(lab: str, host: str = "") -> tuple[Path, ...]:
-    """Return the control group of a host, or of a whole lab, in every tree."""
+    """Return the control group of a host, or without `host` of a whole lab, in every cgroup tree.
+
+    The groups may not exist.
+    """
     return tuple(tree / OURS / lab / host for tree in trees())
 
 
 def make(lab: str, host: str) -> tuple[Path, ...]:
-    """Create the host's group in every tree, with one child for its keeper and one for its processes."""
+    """Create and return the host's group in every tree, with one child for its keeper and one for its processes."""
     for tree in trees():
         parent = tree
         for part in (OURS, lab, host):
@@ -87,7 +90,10 @@ def _delegate(group: Path) -> None:
 
 
 def _inherit_cpus(parent: Path, child: Path) -> None:
-    """Set CPUs and memory nodes of a v1 cpuset, which starts empty and refuses processes without them."""
+    """Set CPUs and memory nodes of a new v1 cpuset to its parent's: it starts empty and refuses processes.
+
+    Does nothing on v2.
+    """
     if (child / "cgroup.subtree_control").exists():
         return
     for name in ("cpuset.cpus", "cpuset.mems"):
@@ -96,7 +102,7 @@ def _inherit_cpus(parent: Path, child: Path) -> None:
 
 
 def processes(lab: str, host: str = "") -> set[int]:
-    """Return the PIDs of a host, or of a whole lab."""
+    """Return the PIDs in the control groups of a host, or without `host` of a whole lab."""
     pids: set[int] = set()
     for group in groups(lab, host):
         for listing in group.rglob("cgroup.procs"):
@@ -148,7 +154,7 @@ def kill(lab: str, host: str = "", *, limit_s: float = 10) -> set[int]:
 
 
 def remove(lab: str, host: str = "", *, limit_s: float = 5) -> list[str]:
-    """Remove the groups, and the empty ones above them; return those that cannot be removed.
+    """Remove the groups of a host or lab, and the empty ones above; return the paths of those that remain.
 
     A killed process stays in its group until its parent has waited for it, hence the timeout.
     """

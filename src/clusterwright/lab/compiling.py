@@ -13,12 +13,12 @@ LIMIT_S = 120
 
 
 def compiler() -> str | None:
-    """Return the path of a C compiler on this machine."""
+    """Return the path of a C compiler on this machine; None if there is none."""
     return next((path for name in COMPILERS if (path := shutil.which(name))), None)
 
 
 def compiled(*arguments: str, packages: str = PACKAGES) -> str:
-    """Compile with these arguments; return "" on success, else the error with the packages to install."""
+    """Compile with these compiler arguments; return "" on success, else the error with the packages to install."""
     program = compiler()
     if program is None:
         return _("no C compiler is installed (apt-get install {packages})", packages=packages)

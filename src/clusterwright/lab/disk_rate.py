@@ -18,25 +18,25 @@ V2 = "io.max"
 
 
 def files(group: Path) -> tuple[Path, ...]:
-    """Return the group's files for disk limits; empty if the kernel has none."""
+    """Return the control group's files for disk limits that exist; empty if the kernel has none."""
     places = (*(group / name for name in V1), group / V2)
     return tuple(path for path in places if path.exists())
 
 
 def able(lab: str, host: str) -> bool:
-    """Return True if this kernel can limit disk rates."""
+    """Return True if this kernel can limit disk rates of the host."""
     return any(files(group) for group in cgroups.groups(lab, host))
 
 
 def limit_rate(lab: str, host: str, disk: Path, bytes_per_s: int) -> None:
-    """Limit reads and writes of the disk mounted at `disk` to that rate, each by itself."""
+    """Limit reads and writes of the disk mounted at `disk` to that rate, each by itself; nothing if not mounted."""
     device = device_of(disk)
     for path in _places(lab, host) if device else ():
         path.write_text(line(path.name, device, bytes_per_s))
 
 
 def release(lab: str, host: str, disk: Path) -> None:
-    """Remove the limit; does nothing if the disk is not mounted or not limited."""
+    """Remove the rate limit of the disk mounted at `disk`; does nothing if it is not mounted or not limited."""
     device = device_of(disk)
     for path in _places(lab, host) if device else ():
         if any(row.startswith(f"{device} ") for row in path.read_text().splitlines()):
@@ -44,7 +44,7 @@ def release(lab: str, host: str, disk: Path) -> None:
 
 
 def line(name: str, device: str, bytes_per_s: int) -> str:
-    """Return the line to write to the limit file of that name; 0 is no limit."""
+    """Return the line to write to the limit file `name` for a device; a rate of 0 is no limit."""
     if name == V2:
         rate = bytes_per_s or "max"
         return f"{device} rbps={rate} wbps={rate}"

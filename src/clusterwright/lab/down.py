@@ -18,7 +18,7 @@ NSPAWN = Path("/run/systemd/nspawn")
 
 
 def down(name: str, *, log: Callable[[str], None] = lambda _: None) -> list[str]:
-    """Remove the lab, if there is one; return what is left, [] if nothing.
+    """Remove the lab with that name, if there is one; return what is left of it, [] if nothing.
 
     Hosts are killed, not shut down: their disks are removed too.
     """
@@ -39,7 +39,10 @@ def down(name: str, *, log: Callable[[str], None] = lambda _: None) -> list[str]
 
 
 def clean(lab: LabState) -> list[str]:
-    """Remove everything that the journal names; the journal itself last, and only if nothing else is left."""
+    """Remove everything that the lab's journal names; return what could not be removed.
+
+    The journal itself is removed last, and only if nothing else is left.
+    """
     state.write(dataclasses.replace(lab, phase="removing"))
     power.stop(lab)  # otherwise it would boot hosts during the removal
     network.remove_links(lab.layout.hosts)  # first, so that no peer receives packets from dying hosts
@@ -57,12 +60,12 @@ def clean(lab: LabState) -> list[str]:
 
 
 def mounts_under(folder: Path) -> list[str]:
-    """Return the mount points in the folder, the newest first."""
+    """Return the mount points below the folder, the newest first."""
     return mount_points(Path("/proc/self/mountinfo").read_text(), f"{folder}/")
 
 
 def mount_points(mountinfo: str, prefix: str) -> list[str]:
-    """Return the mount points with that prefix, the last mounted first."""
+    """Return the mount points of a mountinfo text with that prefix, the last mounted first."""
     points = [line.split(" ")[4].encode().decode("unicode_escape") for line in mountinfo.splitlines()]
     return [point for point in reversed(points) if point.startswith(prefix)]
 
@@ -84,7 +87,7 @@ def _forget_nspawn(machine: str, root: Path) -> None:
 
 
 def _remove_empty(folder: Path) -> list[str]:
-    """Remove the folder of an `up` that was interrupted before it wrote its journal; return what is left behind."""
+    """Remove the folder of an `up` that was interrupted before it wrote its journal; return []."""
     for scratch in folder.glob(".lab.json.*"):
         scratch.unlink()
     folder.rmdir()
@@ -92,7 +95,7 @@ def _remove_empty(folder: Path) -> list[str]:
 
 
 def _remove_folder(lab: LabState, leftovers: list[str]) -> list[str]:
-    """Delete the folder, never through a mount; return it if it stays.
+    """Delete the lab's folder, never through a mount; return it if it stays, else [].
 
     With a mount in it nothing is deleted; with other leftovers the journal stays.
     """

@@ -31,7 +31,10 @@ class PythonEnvironment:
     torch: bool
 
     def binds(self) -> tuple[str, ...]:
-        """Return folders that hosts must have at the same paths: libpython is found by an absolute RPATH."""
+        """Return the environment's folders that hosts must have at the same paths.
+
+        That is because libpython is found by an absolute RPATH.
+        """
         roots = [self.prefix, *([] if self.base in ("/usr", self.prefix) else [self.base])]
         if self.base != "/usr" and not Path(self.real).is_relative_to(self.base):
             roots.append(str(Path(self.real).parent.parent))
@@ -39,7 +42,7 @@ class PythonEnvironment:
 
 
 def probe_environment(folder: str) -> PythonEnvironment:
-    """Read the properties of the environment in that folder.
+    """Return the properties of the Python environment in that folder.
 
     Raises:
         WrightError: It has no working Python.
@@ -58,9 +61,9 @@ def probe_environment(folder: str) -> PythonEnvironment:
 
 
 def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | None:
-    """Return the environment in the cluster file; without one, the running one if it has torch, else None.
+    """Return the Python environment `named` by the cluster file; without one, the running one if it has torch.
 
-    Logs a note if the environment has no torch.
+    Else None. Logs a note if the environment has no torch.
     """
     environment = probe_environment(named or sys.prefix)
     if not environment.torch:

@@ -17,7 +17,10 @@ LOG = "faults.log"  # in the lab's folder: errors of the processes
 
 
 def start(lab: LabState, fault: Fault) -> None:
-    """Start the process of a fault; the lab's lock is held, so that `down` cannot miss the process."""
+    """Start the process that changes a host for a gradual fault.
+
+    The caller holds the lab's lock, so that `down` cannot miss the process.
+    """
     module = "clusterwright.lab.gradual_process"
     with (lab.folder / LOG).open("ab") as log:
         child = subprocess.Popen(

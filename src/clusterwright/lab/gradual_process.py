@@ -15,7 +15,7 @@ INTERVAL_S = 2.0
 
 
 def run(name: str, kind: str, host: str, since: float) -> None:
-    """Change the host until the fault has reached its limit, or is not in the journal any more."""
+    """Change the host at intervals until the gradual fault has reached its limit, or is no more in the journal."""
     continues = True
     while continues:
         time.sleep(INTERVAL_S)

@@ -27,12 +27,11 @@ SCRIPT = "/usr/local/lib/clusterwright-lab/boot"
 
 
 def boot_script(devices: Sequence[str], *, rdma: bool = False) -> str:
-    """Return the script of each early boot: GPU device files; control groups and network settings made writable.
+    """Return the shell script of each early boot of a host: GPU device files, writable cgroups and sysctls.
 
-    Slurm's cgroup plugins need the controllers; systemd-nspawn mounts them read-only where they are v1
-    (remounting without `bind` is refused as busy). /proc/sys/net is the host's own, as its network is. The network part
-    of /sys is the machine's, because nspawn mounts it before it enters the namespace: the host's own
-    is mounted over it.
+    Slurm's cgroup plugins need the controllers; systemd-nspawn mounts them read-only where they are v1 (remounting
+    without `bind` is refused as busy). /proc/sys/net is the host's own, as its network is. The network part of /sys
+    is the machine's, because nspawn mounts it before it enters the namespace: the host's own is mounted over it.
     """
     nodes = "".join(
         f"[ -e {path} ] || mknod -m 666 {path} c {GPU_MAJOR} {i}\n" for i, path in enumerate(devices)
@@ -52,7 +51,7 @@ umount "$own" && rmdir "$own"
 
 
 def boot_unit() -> str:
-    """Return the unit that runs the script before anything that needs it, except the journal."""
+    """Return the systemd unit that runs the boot script before anything that needs it, except the journal."""
     return f"""# Made by clusterwright for a virtual host.
 [Unit]
 Description=Simulated GPUs and writable control groups
@@ -68,7 +67,7 @@ ExecStart={SCRIPT}
 
 
 def files(state: LabState, host: LabHost) -> dict[str, tuple[str, int]]:
-    """Return the files written into a host before its first boot: path to text and mode."""
+    """Return the files written into a host before its first boot: text and mode by path."""
     keys = state.folder / "keys"
     return {
         "etc/hostname": (f"{host.name}\n", 0o644),
@@ -146,19 +145,22 @@ def _served(state: LabState, host: LabHost, path: str) -> Path:
 
 
 def _for_nfs(state: LabState, host: LabHost) -> list[str]:
-    """Return nspawn's arguments for NFS: a server opens files by handle, which nspawn blocks; a client needs FUSE."""
+    """Return systemd-nspawn's arguments for NFS: a server opens files by handle, a client needs FUSE.
+
+    nspawn blocks both otherwise. Empty for a host without NFS.
+    """
     arguments = [f"--bind={_served(state, host, path)}:{path}" for path in host.served]
     arguments += ["--system-call-filter=open_by_handle_at"] if host.served else []
     return arguments + ([f"--bind={client.DEVICE}"] if host.mounts_nfs and client.DEVICE.exists() else [])
 
 
 def gpu_folder(state: LabState, host: LabHost) -> Path:
-    """Return the folder of the host's GPU state; it is missing without simulated GPUs."""
+    """Return the folder of the host's GPU state; it does not exist without simulated GPUs."""
     return state.host_folder(host.name) / "gpus"
 
 
 def rdma_folder(state: LabState, host: LabHost) -> Path:
-    """Return the folder of the host's RDMA port files; it is missing without ports."""
+    """Return the folder of the host's RDMA port files; it does not exist without ports."""
     return state.host_folder(host.name) / "infiniband"
 
 

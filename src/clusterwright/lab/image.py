@@ -64,7 +64,7 @@ _EXCLUDED_PATHS = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"
 
 
 def digest(system: str) -> str:
-    """Return the ID of that `os`'s image, a hash of its recipe: packages, customization, excluded paths."""
+    """Return the ID of the node image for that `os`: a hash of its packages, customization and excluded paths."""
     recipe = json.dumps([platform(system).lab_suite, PACKAGES, CUSTOMIZE, _EXCLUDED_PATHS])
     return hashlib.sha256(recipe.encode()).hexdigest()[:16]
 
@@ -72,9 +72,9 @@ def digest(system: str) -> str:
 def sources(texts: dict[str, str], suite: str) -> tuple[str, ...]:
     """Return apt entries of that suite from this machine's mirrors for Debian 12, one line each.
 
-    Empty on a machine of another kind, such as Ubuntu: mmdebstrap then uses Debian's own mirrors.
-    Entries of other suites and of third parties are left out: only those whose suite is bookworm and whose
-    components contain `main` are used.
+    `texts` are apt's source files by name. Empty on a machine of another kind, such as Ubuntu: mmdebstrap then uses
+    Debian's own mirrors. Entries of other suites and of third parties are left out: only those whose suite is
+    bookworm and whose components contain `main` are used.
     """
     entries: list[str] = []
     for name, text in sorted(texts.items()):
@@ -108,13 +108,15 @@ def _list_format(text: str) -> list[str]:
 
 
 def ready(system: str, images: Path = IMAGES) -> Path | None:
-    """Return the path of the node image for that `os` if it exists."""
+    """Return the path of the node image for that `os`; None if it is not built."""
     path = images / digest(system)
     return path if path.is_dir() else None
 
 
 def build(system: str, log: Callable[[str], None], *, images: Path = IMAGES) -> Path:
-    """Return the image of that `os`; build it if it is missing. An interrupted build leaves nothing behind.
+    """Return the path of the node image for that `os`; build it if it is missing.
+
+    An interrupted build leaves nothing behind.
 
     Raises:
         WrightError: There is no space, or mmdebstrap failed; has its output.
@@ -144,7 +146,7 @@ def build(system: str, log: Callable[[str], None], *, images: Path = IMAGES) -> 
 
 
 def check_space(folder: Path) -> None:
-    """Check that there is space for the image.
+    """Raise WrightError if the disk of the folder has too little space for a node image.
 
     Raises:
         WrightError: There is not; has the free space.

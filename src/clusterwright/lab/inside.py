@@ -13,7 +13,7 @@ LIMIT_S = 60
 
 
 def first_of(lab: LabState, host: LabHost) -> int:
-    """Return the PID on this machine of the host's process 1.
+    """Return the PID, on this machine, of the host's process 1.
 
     Raises:
         WrightError: The host is down.
@@ -30,7 +30,7 @@ def first_of(lab: LabState, host: LabHost) -> int:
 
 
 def inside(lab: LabState, host: LabHost, *argv: str) -> CommandResult:
-    """Run the command in the host as root.
+    """Run the command in the host as root, at most LIMIT_S seconds, and return its result.
 
     Raises:
         WrightError: The host is down.

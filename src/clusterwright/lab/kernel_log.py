@@ -42,7 +42,10 @@ journalctl --quiet --dmesg --boot --no-pager --no-hostname --output=short-monoto
 
 
 def make(pipe: Path) -> None:
-    """Create the pipe, for root only, as a writer blocks without a reader."""
+    """Create the pipe for a host's kernel log, for root only, as a writer blocks without a reader.
+
+    Does nothing if it exists.
+    """
     if not pipe.exists():
         os.mkfifo(pipe, 0o600)
 

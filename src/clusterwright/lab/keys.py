@@ -12,7 +12,7 @@ from clusterwright.lab.masters import PERSIST_S
 
 
 def make_key(path: Path, comment: str) -> str:
-    """Create an Ed25519 key at the path; return its public half."""
+    """Create an Ed25519 ssh key at the path without a passphrase; return its public half."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     result = run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)))
     if not result.ok:
@@ -25,7 +25,10 @@ def make_key(path: Path, comment: str) -> str:
 
 
 def known_hosts(layout: LabLayout, public_keys: dict[str, str]) -> str:
-    """Return known_hosts with every host's key under its name and addresses, so that a changed host is detected."""
+    """Return the text of known_hosts with every host's key under its name and addresses.
+
+    A changed host is so detected.
+    """
     lines = []
     for host in layout.hosts:
         names = ",".join([host.name, *(link.address.partition("/")[0] for link in host.links)])
@@ -35,11 +38,11 @@ def known_hosts(layout: LabLayout, public_keys: dict[str, str]) -> str:
 
 
 def ssh_config(layout: LabLayout, folder: Path, sockets: Path) -> str:
-    """Return the configuration FILE for `ssh -F FILE HOST`, with host keys checked (man 5 ssh_config).
+    """Return the text of a configuration FILE for `ssh -F FILE HOST`, with host keys checked (man 5 ssh_config).
 
-    The user's own configuration is not read, so that a lab behaves the same for everybody. Keys are
-    exchanged by curve25519 only: the default adds 100 ms of CPU against attackers with quantum computers,
-    and these packets never leave the machine.
+    The user's own configuration is not read, so that a lab behaves the same for everybody. Keys are exchanged by
+    curve25519 only: the default adds 100 ms of CPU against attackers with quantum computers, and these packets never
+    leave the machine.
     """
     hosts = "".join(f"Host {host.name}\n  HostName {host.address}\n" for host in layout.hosts)
     return f"""# Made by clusterwright for the lab `{layout.name}`; gone after `wright lab down`.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes], *, mode: int = 0o644) -> None:
-    """Write the files, by their path in the folder, readable for everybody."""
+    """Write files, with contents by path in the folder, with this mode; their folders become readable for all."""
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
         target = folder / path

@@ -67,7 +67,7 @@ class LabLayout:
     shared: tuple[str, ...]
 
     def host(self, name: str) -> LabHost:
-        """Return the host of that name.
+        """Return the lab's host of that name.
 
         Raises:
             WrightError: There is no such host; names the existing ones.
@@ -105,7 +105,7 @@ def layout(cluster: Cluster) -> LabLayout:
 
 
 def tag(lab: str) -> str:
-    """Return eight characters that identify the lab where its name is too long."""
+    """Return eight characters that identify the lab, for names that would be too long with its own."""
     return f"cw{_digest(lab)[:6]}"
 
 
@@ -115,7 +115,7 @@ def _bridge(cluster: Cluster, name: str, network: Network) -> Bridge:
 
 
 def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
-    """Return the highest address without a host: this machine's own address on the network."""
+    """Return this machine's own address on the network, with its prefix: the highest without a host."""
     used_addresses = {host.management for host in cluster.hosts()}
     highest = int(subnet.broadcast_address) - 1
     for number in range(highest, int(subnet.network_address), -1):
@@ -162,5 +162,5 @@ def _bridge_name(lab: str, network: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return 32 hexadecimal digits: also the form of a machine-id(5)."""
+    """Return 32 hexadecimal digits that identify a text: also the form of a machine-id(5)."""
     return hashlib.sha256(f"clusterwright lab {text}".encode()).hexdigest()[:32]

@@ -19,17 +19,17 @@ PERSIST_S = 60  # long enough for the pauses of a demonstration; nothing waits f
 
 
 def folder(lab: str) -> Path:
-    """Return the folder of the sockets; short, because a socket's path has 108 characters at most (unix(7))."""
+    """Return the folder of the lab's ssh connection sockets; short, because a socket's path has 108 characters."""
     return Path("/run/clusterwright") / tag(lab)
 
 
 def make(lab: str) -> None:
-    """Create the lab's folder for the connections' sockets."""
+    """Create the lab's folder for the sockets of ssh connections."""
     folder(lab).mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def close(lab: str, address: str = "") -> None:
-    """Close the connections to that address, or all of the lab's."""
+    """Close the lab's shared ssh connections to that address, or all of them."""
     for pid in _masters(f"{folder(lab)}/{address}-" if address else f"{folder(lab)}/"):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -38,7 +38,7 @@ def close(lab: str, address: str = "") -> None:
 
 
 def _masters(prefix: str) -> Iterator[int]:
-    """Yield the ids of masters whose sockets' paths have that prefix: `ssh: PATH [mux]` is their command line."""
+    """Yield the PIDs of ssh masters whose sockets' paths have that prefix: `ssh: PATH [mux]` is their command line."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # processes come and go
             name = path.read_bytes()
@@ -47,7 +47,7 @@ def _masters(prefix: str) -> Iterator[int]:
 
 
 def remove(lab: str) -> None:
-    """Close all connections of the lab and remove the folder."""
+    """Close all ssh connections of the lab and remove the folder of their sockets."""
     close(lab)
     shutil.rmtree(folder(lab), ignore_errors=True)
     with suppress(OSError):  # other labs may have sockets there

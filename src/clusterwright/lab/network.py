@@ -23,13 +23,13 @@ QUEUE_MS = 50  # a switch port's buffer, roughly; longer only adds delay
 
 
 def shape(link: Link, device: str, rate_bits_per_s: int) -> str:
-    """Return the `tc -batch` line that limits one direction of a link."""
+    """Return the `tc -batch` line that limits the rate of one direction of a link, that of `device`."""
     burst = max(SMALLEST_BURST_BYTES, rate_bits_per_s // 8 // HZ * 2, 2 * link.mtu)
     return f"qdisc replace dev {device} root tbf rate {rate_bits_per_s}bit burst {burst} latency {QUEUE_MS}ms"
 
 
 def bridges(layout: LabLayout) -> list[str]:
-    """Return `ip -batch` lines: the bridges and the namespaces, with every link between them."""
+    """Return `ip -batch` lines that create the lab's bridges and namespaces, with every link between them."""
     lines = []
     for bridge in layout.bridges:
         lines.append(f"link add {bridge.name} mtu {bridge.mtu} type bridge forward_delay 0 stp_state 0")
@@ -49,7 +49,7 @@ def bridges(layout: LabLayout) -> list[str]:
 
 
 def inside(host: LabHost) -> list[str]:
-    """Return `ip -n NAMESPACE -batch` lines: the configuration that the host has when it boots."""
+    """Return `ip -n NAMESPACE -batch` lines that configure the host's interfaces before it boots."""
     lines = ["link set lo up"]
     for link in host.links:
         lines += [f"addr add {link.address} dev {link.network}", f"link set {link.network} up"]
@@ -76,12 +76,12 @@ def reshape(host: LabHost, link: Link, rate_bits_per_s: int) -> None:
 
 
 def set_links(links: Iterable[Link], *, up: bool) -> None:
-    """Set the links up, or down: then all packets are lost silently."""
+    """Set the links up, or down: then all their packets are lost silently."""
     _batch(("ip", "-batch", "-"), [f"link set {link.outside} {'up' if up else 'down'}" for link in links])
 
 
 def remove(layout: LabLayout) -> None:
-    """Remove the namespaces and bridges that exist."""
+    """Remove those of the lab's links, namespaces and bridges that exist."""
     spaces = namespaces()
     lines = [f"netns del {host.namespace}" for host in layout.hosts if host.namespace in spaces]
     remove_links(layout.hosts)  # deleting a namespace removes its links only a moment later
@@ -115,14 +115,17 @@ def namespaces() -> set[str]:
 
 
 def machine_networks() -> dict[str, str]:
-    """Return the networks in which this machine has an address or a route, and their owners."""
+    """Return the networks in which this machine has an address or a route; the values say which."""
     addresses = json.loads(run(("ip", "-json", "-4", "addr")).out or "[]")
     routes = json.loads(run(("ip", "-json", "-4", "route", "show", "table", "all")).out or "[]")
     return networks_of(addresses, routes)
 
 
 def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -> dict[str, str]:
-    """Derive the networks from `ip -json addr` and `ip -json route`, without the default route: it covers all."""
+    """Return the networks of `ip -json addr` and `ip -json route`, each with a text that says whose it is.
+
+    Without the default route: it covers all.
+    """
     networks: dict[str, str] = {}
     for row in routes:
         if row.get("dst") != "default" and row.get("type", "unicast") == "unicast":

@@ -13,7 +13,7 @@ PERCENT_PER_MINUTE, LOWEST_PERCENT = 10, 20  # of a gradual fault, by default
 
 
 def parse_number(options: Mapping[str, str], name: str, otherwise: int, below: int) -> int:
-    """Return the option as a number from 0 to below `below`; `otherwise` if it is not set.
+    """Return the option `name` as a number from 0 to below `below`; `otherwise` if it is not set.
 
     Raises:
         WrightError: It is no number, or not below the limit.
@@ -29,7 +29,7 @@ def parse_number(options: Mapping[str, str], name: str, otherwise: int, below: i
 
 
 def parse_amount(options: Mapping[str, str], name: str, otherwise: int, most: int) -> int:
-    """Return the option as a number from 1 to `most`; `otherwise` if it is not set.
+    """Return the option `name` as a number from 1 to `most`; `otherwise` if it is not set.
 
     Raises:
         WrightError: It is no number, or out of range.
@@ -41,7 +41,7 @@ def parse_amount(options: Mapping[str, str], name: str, otherwise: int, most: in
 
 
 def falling_percent(options: Mapping[str, str], minutes: float) -> tuple[float, int]:
-    """Return the percentage that is left after so many minutes of a gradual fault, and the lowest.
+    """Return the percentage that is left after so many minutes of a gradual fault, and the lowest one.
 
     Raises:
         WrightError: --per-minute or --percent is no number from 1 to 100.
@@ -52,7 +52,7 @@ def falling_percent(options: Mapping[str, str], minutes: float) -> tuple[float, 
 
 
 def parse_bytes(options: Mapping[str, str], name: str, otherwise: int, least: int, most: int) -> int:
-    """Return the option as a size from `least` to `most` bytes; `otherwise` if it is not set.
+    """Return the option `name` as a size from `least` to `most` bytes; `otherwise` if it is not set.
 
     Raises:
         WrightError: It is no size, or out of range.

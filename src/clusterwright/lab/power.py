@@ -18,7 +18,10 @@ from clusterwright.lab.state import LabState, Process
 
 
 def start(lab: LabState, control: str) -> LabState:
-    """Start the power switch and store its process in the journal; do nothing if it runs."""
+    """Start the lab's power switch unless it runs; return the state with its process, which is stored in the journal.
+
+    `control` is the host that gets its socket.
+    """
     if boot.is_running(lab.switch):
         return lab
     folder = power_folder(lab, lab.layout.host(control))
@@ -33,6 +36,6 @@ def start(lab: LabState, control: str) -> LabState:
 
 
 def stop(lab: LabState) -> None:
-    """Stop the power switch, with its running requests."""
+    """Kill the lab's power switch, with its running requests, if it runs."""
     if lab.switch is not None and boot.is_running(lab.switch):
         os.killpg(lab.switch.pid, signal.SIGKILL)

@@ -63,33 +63,33 @@ class LabState:
 
     @property
     def name(self) -> str:
-        """The lab's name."""
+        """Return the lab's name."""
         return self.layout.name
 
     @property
     def folder(self) -> Path:
-        """The lab's folder."""
+        """Return the lab's folder."""
         return folder(self.name)
 
     @property
     def ssh_config(self) -> Path:
-        """The ssh configuration that reaches the hosts by name."""
+        """Return the path of the ssh configuration that reaches the lab's hosts by name."""
         return self.folder / "ssh_config"
 
     def host_folder(self, host: str) -> Path:
-        """Return the folder of a host's disk, root and console."""
+        """Return the folder of a lab host's disk, root and console."""
         return self.folder / "hosts" / host
 
     def with_process(self, host: str, process: Process) -> LabState:
-        """Return a copy of the state with the host's keeper process."""
+        """Return a copy of the lab's state with the host's keeper process."""
         return dataclasses.replace(self, processes={**self.processes, host: process})
 
     def with_fault(self, fault: Fault) -> LabState:
-        """Return a copy of the state with one more fault."""
+        """Return a copy of the lab's state with one more fault."""
         return dataclasses.replace(self, faults=(*self.faults, fault))
 
     def without_fault(self, fault: Fault) -> LabState:
-        """Return a copy of the state without that fault."""
+        """Return a copy of the lab's state without that fault."""
         return dataclasses.replace(self, faults=tuple(entry for entry in self.faults if entry != fault))
 
 
@@ -116,13 +116,13 @@ def labs() -> tuple[str, ...]:
 
 
 def write(state: LabState) -> LabState:
-    """Write the journal atomically; return it for the next step."""
+    """Write the lab's journal atomically; return the state for the next step."""
     write_file_atomic(state.folder / "lab.json", _JSON.dump_json(state, indent=2) + b"\n", mode=0o600)
     return state
 
 
 def read(name: str) -> LabState | None:
-    """Return the journal of a lab; None if there is none.
+    """Return the state of a lab from its journal; None if there is none.
 
     Raises:
         WrightError: Another version wrote the journal, or it belongs to root.
@@ -153,7 +153,7 @@ def _unreadable(path: Path, reason: str) -> WrightError:
 
 
 def require(name: str) -> LabState:
-    """Return the journal of a lab that must exist.
+    """Return the state of a lab that must exist.
 
     Raises:
         WrightError: There is no such lab; names the existing ones.
@@ -171,12 +171,12 @@ def require(name: str) -> LabState:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Lock a folder against other `wright` processes; the kernel releases the lock when this process dies.
+    """Hold the lock of a folder against other `wright` processes during a `with` block; the folder is created.
 
-    Only root can open the folder: who can open it can hold the lock, and read keys and disks of lab hosts in it. It is
-    private from its creation on. Who opened one of an older version before can hold its lock: the wait has an end.
-    The lock is on the folder itself, so that nothing is left of it. The folder may be removed and
-    recreated during the wait: then the new one is locked.
+    The kernel releases the lock when this process dies. Only root can open the folder: who can open it can hold the
+    lock, and read keys and disks of lab hosts in it. It is private from its creation on. Who opened one of an older
+    version before can hold its lock: the wait has an end. The lock is on the folder itself, so that nothing is left
+    of it. The folder may be removed and recreated during the wait: then the new one is locked.
 
     Raises:
         WrightError: another process holds the lock for too long.
@@ -197,7 +197,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _lock(handle: int, path: Path, most_s: float) -> None:
-    """Lock the folder within `most_s` seconds, or raise WrightError."""
+    """Take the lock of the folder within `most_s` seconds, or raise WrightError."""
     end = time.monotonic() + most_s
     while not _is_free(handle):
         if time.monotonic() >= end:

@@ -30,9 +30,10 @@ INCONSISTENT, SLOW, KILLED = "inconsistent-power-state", "power-slow", "kill-hos
 
 
 def serve(name: str, path: Path) -> None:
-    """Serve until the lab is removed; each request in a process of its own, so that a slow one delays no other.
+    """Serve requests to the lab's power switch on a socket until the lab is removed.
 
-    Requests of users outside USERS are closed; beyond MOST_REQUESTS at a time they wait.
+    Each request in a process of its own, so that a slow one delays no other. Requests of users outside USERS are
+    closed; beyond MOST_REQUESTS at a time they wait.
     """
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
@@ -71,7 +72,7 @@ def _has_ended(child: int) -> bool:
 
 
 def _serve_request(name: str, line: socket.socket) -> int:
-    """Serve one request: {verb, hosts} in, {host: error} out."""
+    """Serve one request to the power switch: {verb, hosts} in, {host: error or state} out; return 0."""
     with line:
         line.settimeout(REQUEST_S)
         with line.makefile("rwb") as stream:
@@ -106,7 +107,10 @@ def _answer(name: str, verb: str, host: str) -> str:
 
 
 def switch(lab: LabState, lab_host: LabHost, verb: str) -> None:
-    """Start switching the host and store the desired state in the journal, so that `up` keeps it."""
+    """Switch the host `on`, `off` or (`kill`) off at once, and store the desired state in the journal for `up`.
+
+    Does not wait until the host is up or down.
+    """
     keeper = lab.processes.get(lab_host.name)
     running = boot.is_running(keeper)
     switched_off = lab.switched_off - {lab_host.name} if verb == "on" else lab.switched_off | {lab_host.name}

@@ -29,10 +29,10 @@ Log = Callable[[str], None]
 
 
 def up(cluster: Cluster, *, log: Log = lambda _: None) -> LabState:
-    """Create the lab of that cluster and wait until it responds to SSH; changes nothing if it is already up.
+    """Create the lab of that cluster, wait until it responds to SSH, and return its state.
 
-    The remains of an interrupted `up` are removed first. After an error everything created stays for `down` (or the
-    next `up`) to remove: the journal names it.
+    A lab that is up already only boots hosts that powered off. The remains of an interrupted `up` are removed first.
+    After an error everything created stays for `down` (or the next `up`) to remove: the journal names it.
 
     Raises:
         WrightError: This machine cannot run hosts, subnets are in use, or another file's lab has that name.
@@ -93,7 +93,10 @@ def _existing_lab(cluster: Cluster) -> LabState | None:
 
 
 def _wake(lab: LabState, cluster: Cluster, log: Log) -> LabState:
-    """Boot hosts that shut down by themselves (`poweroff`); hosts killed or powered down on purpose stay down."""
+    """Boot the hosts of a lab that shut down by themselves (`poweroff`); return its state.
+
+    Hosts killed or powered down on purpose stay down.
+    """
     killed = {fault.host for fault in lab.faults if fault.kind == "kill-host"} | lab.switched_off
     with state.locked(lab.folder):
         lab = _with_switch(state.require(lab.name), cluster)
@@ -132,7 +135,10 @@ def _clear_remains(name: str, log: Log) -> None:
 def _claim(
     cluster: Cluster, desired_layout: LabLayout, root: Path, python: environment.PythonEnvironment | None
 ) -> LabState:
-    """Write the journal of a new lab unless a subnet is in use; a lock lets one lab at a time do so."""
+    """Write the journal of a new lab and return its state; raise an error if a subnet is in use.
+
+    A lock lets one lab at a time do so.
+    """
     with state.locked(state.folder(cluster.name).parent):
         used_subnets = network.machine_networks()
         for lab_name in state.labs():
@@ -157,12 +163,12 @@ def _claim(
 
 
 def _shared(name: str, path: str) -> Path:
-    """Return the lab's folder behind the shared folder `path`."""
+    """Return the lab's folder that hosts see as the shared folder `path`."""
     return state.folder(name) / "shared" / path.strip("/").replace("/", "-")
 
 
 def _with_switch(lab: LabState, cluster: Cluster) -> LabState:
-    """Start the power switch, if the file enables power saving with a provider."""
+    """Start the power switch if the file enables power saving with a provider; return the lab's state."""
     saving = cluster.slurm.power_saving
     return power.start(lab, cluster.control.name) if saving and saving.provider else lab
 
@@ -218,7 +224,7 @@ def _install(lab: LabState, lab_host: LabHost, *, driver: Path | None, over_nfs:
 
 
 def _driver(lab: LabState, log: Log) -> Path | None:
-    """Build the library of simulated GPUs; None without GPUs, or if it cannot be built here."""
+    """Build the NVML library of simulated GPUs and return its path; None without GPUs, or if it cannot be built."""
     if not any(lab_host.gpus for lab_host in lab.layout.hosts):
         return None
     if reason := library.build(lab.folder):
@@ -228,7 +234,7 @@ def _driver(lab: LabState, log: Log) -> Path | None:
 
 
 def _nfs_client(lab: LabState, log: Log) -> bool:
-    """Build the NFS client; True if hosts can mount folders over NFS."""
+    """Build the NFS client; return True if hosts can mount folders over NFS, False if none needs it."""
     if not any(lab_host.mounts_nfs for lab_host in lab.layout.hosts):
         return False
     reason = nfs_client.build(lab.folder)
@@ -247,7 +253,9 @@ def _elapsed(started: float) -> str:
 
 
 def _check_connectivity(lab: LabState) -> None:
-    """Check that packets pass between hosts: a firewall of this machine may drop bridged packets (Docker's does).
+    """Raise WrightError if packets do not pass between hosts.
+
+    A firewall of this machine may drop bridged packets (Docker's does).
 
     Raises:
         WrightError: They do not; names the setting.
@@ -291,7 +299,7 @@ INOTIFY_PER_HOST = 5  # counted on a host with Slurm running: 3 of systemd's, 1 
 
 
 def judge_inotify(hosts: int, used: int, limit: int) -> tuple[Finding, ...]:
-    """Return a finding if the hosts would lack the inotify instances that their systemd needs.
+    """Return a finding if the hosts would lack the inotify instances that their systemd needs; else none.
 
     Observed without it: hosts that boot half, with `Too many open files` on their consoles.
     """
@@ -316,7 +324,7 @@ def judge_inotify(hosts: int, used: int, limit: int) -> tuple[Finding, ...]:
 
 
 def inotify_in_use() -> int:
-    """Return the number of inotify instances of root's processes, in all hosts."""
+    """Return the number of inotify instances of root's processes, in this machine and all hosts."""
     count = 0
     for folder in Path("/proc").glob("[0-9]*/fd"):
         with suppress(OSError):  # processes come and go, and some are not readable

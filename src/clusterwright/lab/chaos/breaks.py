@@ -9,14 +9,14 @@ STEP_S = 0.1
 
 
 def exception(step: int) -> None:
-    """Raise a shape error, a common mistake in trainings."""
+    """Raise a shape error, a common mistake in trainings, at step 20; do nothing at others."""
     batch = [[0.0] * 8 for _ in range(4)]
     if step == 20:
         raise ValueError(f"shapes do not match: batch of {len(batch)} x {len(batch[0])}, weights of 16 x 4")
 
 
 def memory(step: int) -> None:
-    """Leak memory at every step, until the limit is reached."""
+    """Limit the process's memory and leak some at every step, until the limit is reached."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
     ALLOCATIONS.append(bytearray(step * 2**24))
 
@@ -25,7 +25,7 @@ ALLOCATIONS: list[bytearray] = []
 
 
 def main() -> None:
-    """Run steps until the chosen fault ends the program."""
+    """Run steps of a stand-in training until the fault that argument 1 names ends the program."""
     fault = {"exception": exception, "memory": memory}[sys.argv[1]]
     for step in range(1, 200):
         time.sleep(STEP_S)

@@ -77,7 +77,7 @@ class Campaign:
         return self.clock.monotonic() - began
 
     def _inject(self, planned: Planned) -> _Injection:
-        """Start a training and inject the fault at the planned step."""
+        """Start a training and inject the fault at the planned step; return what was injected where and when."""
         self._service.wait_idle()
         began = self.clock.monotonic()
         training_run = self._submit(job(planned.kind, self._shared, self._user, planned.number))
@@ -92,7 +92,10 @@ class Campaign:
         return _Injection(planned, training_run, placement, host, now, duration_s=-began)
 
     def _follow(self, injection: _Injection) -> None:
-        """Wait until the training ends; diagnose a host's fault while it lasts."""
+        """Wait until the training ends, and store its duration and the causes that `wright` reports.
+
+        A host's fault is diagnosed while it lasts.
+        """
         training_run, wait_until = injection.training_run, self._service.wait_until
         if injection.planned.kind.subject == "host":
             wait_until(
@@ -106,7 +109,7 @@ class Campaign:
             self._diagnose(injection)
 
     def _diagnose(self, injection: _Injection) -> tuple[str, ...]:
-        """Store and return the causes that `wright` reports for the fault."""
+        """Store and return the causes that `wright` reports for the fault; empty for one without a subject."""
         queries = {
             "host": lambda: self.wright.causes(injection.host),
             "run": lambda: self.wright.causes(injection.training_run.run.name),
@@ -116,7 +119,7 @@ class Campaign:
         return injection.causes
 
     def _repair(self, injection: _Injection) -> None:
-        """Note other drained hosts, undo the fault, and measure the time until the host is in service.
+        """Undo the fault and store what healing did, other drained hosts, and the seconds until it is in service.
 
         Waits for required actions first, as they may take longer than the training.
         """
@@ -178,7 +181,7 @@ class Campaign:
 
 @contextmanager
 def healing(file: Path, log: Path) -> Iterator[None]:
-    """Run `wright heal watch` during the block; it gets no information about the injected faults."""
+    """Run `wright heal watch` during a `with` block; it gets no information about the injected faults."""
     with log.open("wb") as out:
         process = subprocess.Popen(
             (sys.executable, "-P", "-c", COMMAND, "heal", "watch", "--cluster", str(file)),
@@ -193,7 +196,7 @@ def healing(file: Path, log: Path) -> Iterator[None]:
 
 
 def describe(score: Score) -> str:
-    """Return a line for the log about the score of one fault."""
+    """Return a line for the log about the score of one fault: recovery, verdict, causes and actions."""
     record = score.record
     recovery = (
         _("training resumed after {seconds:.1f} s", seconds=record.progress_s)
@@ -205,7 +208,7 @@ def describe(score: Score) -> str:
 
 
 def verdict(score: Score) -> str:
-    """Return the failed criteria, or that all passed."""
+    """Return as text the failed criteria of a score, or that all passed."""
     judged = ("detected", "cause", "action", "finished", "exact", "unharmed")
     wrong = [name for name in judged if getattr(score, name) is False]
     return _("failed: {scores}", scores=", ".join(wrong)) if wrong else _("passed")

@@ -30,9 +30,9 @@ class Places:
     control: str
 
     def host_for(self, on: str, which: float) -> str:
-        """Return the host of a role that `which` (0 to 1) selects; empty if there is none.
+        """Return the host of a role (`member`, `supervisor`, `free`, `control`) that `which` (0 to 1) selects.
 
-        As `member`, the supervisor's host is not selected if other hosts train.
+        Empty if there is none. As `member`, the supervisor's host is not selected if other hosts train.
         """
         workers = tuple(host for host in self.members if host != self.supervisor) or self.members
         hosts = {
@@ -42,7 +42,7 @@ class Places:
 
 
 def places(cluster: Cluster, events: Sequence[DemoEvent]) -> Places:
-    """Return the hosts by role, from the run's newest events."""
+    """Return the hosts of a training by role, from the run's newest events."""
     starts = [event for event in events if event.kind == "generation_start"]
     jobs = [event for event in events if event.kind == "job_start"]
     members = tuple(starts[-1].more.get("hosts", ())) if starts else ()
@@ -59,7 +59,7 @@ def inject_fault(
     remote: Remote,
     training_run: TrainingRun,
 ) -> None:
-    """Inject the fault.
+    """Inject the planned fault on the host, and a second one where the kind has it.
 
     Raises:
         WrightError: The lab cannot inject it, or the host has no rank.
@@ -88,6 +88,9 @@ def _rank_on(host: str, events: Sequence[DemoEvent]) -> int:
 
 
 def repair(kind: FaultKind, cluster: Cluster) -> None:
-    """Undo a fault that only a person could repair: power, cables, disks, GPUs."""
+    """Undo the faults of a kind that only a person could repair: power, cables, disks, GPUs.
+
+    All faults of the lab are undone; nothing for a kind that the lab does not inject.
+    """
     if kind.fault or kind.second_fault:
         lab.undo(cluster.name)

@@ -35,7 +35,10 @@ tr + tr td { border-top: 1px solid #8884 }
 
 
 def render_html(scores: Sequence[Score], seed: int, fault_count: int, machine: str) -> str:
-    """Return the page; `fault_count` is the planned number of faults, `machine` describes the machine."""
+    """Return the HTML page of a campaign's scores.
+
+    `fault_count` is the planned number of faults, `machine` describes the machine.
+    """
     totals = summary(scores)
     title = _(
         "Campaign {seed}: {count} of {fault_count} faults",
@@ -88,7 +91,7 @@ def _row(score: Score) -> str:
 
 
 def _cell(text: str, *, passed: bool | None) -> str:
-    """Keep line breaks in catalog texts; everything else comes from a host and is escaped."""
+    """Return a table cell with the text escaped, except line breaks, which catalog texts have; marked unless passed."""
     safe = "<br>".join(escape(part) for part in text.split("<br>"))
     return f"<td class='no'>{safe}</td>" if passed is False else f"<td>{safe}</td>"
 

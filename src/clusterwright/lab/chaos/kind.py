@@ -44,7 +44,7 @@ class FaultKind:
 
 @cache
 def kinds() -> dict[str, FaultKind]:
-    """Return every kind by name.
+    """Return every kind of fault of kinds.toml by name.
 
     Raises:
         ValueError: A row has an unknown key or value, or does not define one fault.
@@ -53,7 +53,7 @@ def kinds() -> dict[str, FaultKind]:
 
 
 def read(text: str) -> dict[str, FaultKind]:
-    """Parse every kind of that text.
+    """Return the kinds of faults in a TOML text by name.
 
     Raises:
         ValueError: A row has an unknown key or value, or does not define one fault.
@@ -90,7 +90,7 @@ class Planned:
 
 
 def draw(seed: int, count: int, kinds: Mapping[str, FaultKind]) -> tuple[Planned, ...]:
-    """Draw the faults; the same for the same seed on any machine, every kind equally often, give or take one."""
+    """Return `count` random faults, the same for a seed on any machine; each kind equally often, give or take one."""
     dice = Random(seed)  # nosec B311 # noqa: S311 (a repeatable draw, no secret)
     names = sorted(kinds)
     order: list[str] = []
@@ -103,7 +103,7 @@ def draw(seed: int, count: int, kinds: Mapping[str, FaultKind]) -> tuple[Planned
 
 
 def choose_host(hosts: Sequence[str], which: float) -> str:
-    """Return the host that `which` (0 to 1) selects."""
+    """Return the host of a list that `which` (from 0 to below 1) selects."""
     return sorted(hosts)[int(which * len(hosts))]
 
 

@@ -55,13 +55,16 @@ class Score:
 
     @property
     def passed(self) -> bool:
-        """True if no criterion of the score failed."""
+        """Return True if no criterion of the score failed."""
         judged = (self.detected, self.cause, self.action, self.finished, self.exact, self.unharmed)
         return all(verdict is not False for verdict in judged)
 
 
 def judge(planned: Planned, record: FaultRecord, every: int) -> Score:
-    """Score a fault; at most `every` steps (a checkpoint interval) may be lost, twice that with a torn checkpoint."""
+    """Return the score of a fault by its observed record, for checkpoints every `every` steps.
+
+    At most so many steps may be lost, twice that with a torn checkpoint.
+    """
     kind = planned.kind
     expected = _ENDS[kind.job]
     actions = set(record.actions)
@@ -115,7 +118,7 @@ def _share(judged: Iterable[bool | None]) -> float | None:
 
 
 def _by_kind(scores: Sequence[Score]) -> dict[str, float]:
-    """Return the median seconds from fault to new progress, by kind."""
+    """Return the median seconds from fault to new progress, by kind of fault; kinds without any are left out."""
     times_by_kind: dict[str, list[float]] = {}
     for score in scores:
         if score.record.progress_s is not None:

@@ -30,7 +30,7 @@ class Service:
     clock: Clock
 
     def states(self) -> dict[str, str]:
-        """Return Slurm's state of each host; empty if slurmctld does not answer."""
+        """Return Slurm's state of each host, without its flags; empty if slurmctld does not answer."""
         result = Host(self.remote, self.cluster.control.name).run(
             "sinfo -hN -o '%N %T' | sort -u", timeout_s=30
         )
@@ -38,7 +38,7 @@ class Service:
         return {name: state.rstrip("*~#!%$@^-") for name, blank, state in rows if blank}
 
     def out(self) -> frozenset[str]:
-        """Return the hosts that get no jobs, such as drained ones."""
+        """Return the hosts that get no jobs, such as drained ones, by Slurm's states."""
         return frozenset(name for name, state in self.states().items() if state not in IN_SERVICE)
 
     def back(self, host: str) -> float | None:
@@ -69,9 +69,9 @@ class Service:
             )
 
     def wait_until(self, true: Callable[[], bool], limit_s: float) -> None:
-        """Return once the condition is true or the time is over, whichever is first, without stating which.
+        """Wait until the condition is true or the time is over, without telling which.
 
-        An error counts as false, as in a broken cluster.
+        An error of the condition counts as false, as in a broken cluster.
         """
         end = self.clock.monotonic() + limit_s
         while self.clock.monotonic() < end:

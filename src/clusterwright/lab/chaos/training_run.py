@@ -19,12 +19,12 @@ class TrainingRun:
         self.events: tuple[DemoEvent, ...] = ()
 
     def step(self) -> int:
-        """Return the highest step that the training has completed."""
+        """Read the run's events; return the highest step that the training has completed, 0 before the first."""
         self._read()
         return event_metrics.last_step_before(self.events, float("inf"))
 
     def over(self) -> bool:
-        """Return True once the run has ended."""
+        """Read the run's events; return True once the run has ended."""
         self._read()
         return ended(self.run, self._reader) is not None
 
@@ -34,14 +34,15 @@ class TrainingRun:
         return end.outcome if end else "running"
 
     def noticed(self, start: float) -> float | None:
-        """Return when the run first recorded a problem after `start`."""
+        """Return the time at which the run first recorded a problem after `start`; None if it has not."""
         times = (event.time for event in self.events if event.kind in NOTICED and event.time > start)
         return next(times, None)
 
     def exactness(self, fault_time: float) -> dict[str, int]:
-        """Count `lost_steps` (repeated), `missing_steps` (never run) and `differing_steps` (repeated, other result).
+        """Return the numbers of `lost_steps` (repeated), `missing_steps` (never run) and `differing_steps`.
 
-        Lost steps are those from the fault on, the others those of the whole run.
+        The latter are repeated with another result. Lost steps are those from the fault on, the others of the whole
+        run.
         """
         steps = event_metrics.completed_steps(self.events)
         resumes = [

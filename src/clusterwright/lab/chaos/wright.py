@@ -22,11 +22,11 @@ class Wright:
     file: Path
 
     def execute(self, *arguments: str) -> CommandResult:
-        """Run the command; never raises, as the cluster may be broken."""
+        """Run the `wright` command and return its result; never raises, as the cluster may be broken."""
         return run((sys.executable, "-P", "-c", COMMAND, *arguments), timeout_s=LIMIT_S)
 
     def causes(self, name: str) -> tuple[str, ...]:
-        """Return the cause classes of a run or host, the likeliest first."""
+        """Return the cause classes that `wright why` gives for a run or host, the likeliest first."""
         report = self._json("why", name, "--json", "--cluster", str(self.file))
         diagnoses = report.get("diagnoses", ())
         return tuple(
@@ -36,12 +36,12 @@ class Wright:
         )
 
     def failures(self, run_: str) -> tuple[str, ...]:
-        """Return the failures that the run has recorded, the last first."""
+        """Return the reasons of the failures that the run has recorded, the last first."""
         report = self._json("status", run_, "--json", "--cluster", str(self.file))
         return tuple(str(failure.get("reason", "")) for failure in reversed(report.get("failures", ())))
 
     def actions(self) -> tuple[Mapping[str, Any], ...]:
-        """Return what `wright heal` has done, proposed or notified."""
+        """Return what `wright heal` has done or proposed, then its notifications as actions `notify`."""
         report = self._json("heal", "log", "--json", "--last", "500", "--cluster", str(self.file))
         notifications = [
             {**notification, "action": "notify"} for notification in report.get("notifications", ())

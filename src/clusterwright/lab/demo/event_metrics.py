@@ -44,17 +44,17 @@ class Recovery:
 
 
 def completed_steps(events: Events) -> dict[int, TrainingStep]:
-    """Return every step by its number, as it ran the last time."""
+    """Return every completed step by its number, as it ran the last time."""
     return {step.step: step for step in _steps(events)}
 
 
 def repeated(events: Events) -> int:
-    """Count the steps that ran more than once."""
+    """Return the number of steps that ran more than once."""
     return sum(times > 1 for times in Counter(step.step for step in _steps(events)).values())
 
 
 def repeats_differ(events: Events) -> tuple[int, ...]:
-    """Return steps that ran more than once with different losses."""
+    """Return the numbers of steps that ran more than once with different losses, sorted."""
     losses_by_step: dict[int, set[str]] = {}
     for step in _steps(events):
         losses_by_step.setdefault(step.step, set()).add(step.loss_hex)
@@ -64,7 +64,7 @@ def repeats_differ(events: Events) -> tuple[int, ...]:
 def differing(
     first_run: Mapping[int, TrainingStep], second_run: Mapping[int, TrainingStep]
 ) -> tuple[int, ...]:
-    """Return steps whose losses differ in a bit, or that ran in one run only."""
+    """Return the numbers of steps whose losses differ in a bit between two runs, or that ran in one run only."""
     return tuple(
         number
         for number in sorted(first_run.keys() | second_run.keys())
@@ -85,7 +85,7 @@ def last_step_before(events: Events, moment: float) -> int:
 
 
 def finished(events: Events) -> DemoEvent | None:
-    """Return the event of the training's completion."""
+    """Return the last event of the training's completion; None without one."""
     return next((event for event in reversed(events) if event.kind == "finished"), None)
 
 
@@ -118,7 +118,7 @@ def place_in_epoch(steps: Mapping[int, TrainingStep], step: int) -> tuple[int, f
 
 
 def checkpoints(events: Events) -> tuple[DemoEvent, ...]:
-    """Return one event for each checkpoint: that of the last rank that wrote it."""
+    """Return one event for each saved checkpoint, that of the last rank that wrote it, in order of time."""
     last: dict[tuple[int, int], DemoEvent] = {}
     for event in events:
         if event.kind == "checkpoint":
@@ -127,7 +127,7 @@ def checkpoints(events: Events) -> tuple[DemoEvent, ...]:
 
 
 def recovery(events: Events, fault_time: float) -> Recovery | None:
-    """Split the time between the fault and new progress into parts; None if no new step ran.
+    """Return the time between the fault and new progress, in parts; None if no new step ran.
 
     A step under way at the fault may still complete; new progress is a step beyond that one too.
     """
@@ -162,7 +162,7 @@ _END_EVENTS = {
 
 
 def _moments(window: Events) -> Iterator[tuple[str, float | None]]:
-    """Yield the end of each part between the fault and the first step after it; None without an event.
+    """Yield each part between the fault and the first step after it with the time of its end; None without an event.
 
     The last event of each rank and kind counts: a failed start belongs to the part before.
     """
@@ -195,7 +195,10 @@ def _latest(times: Iterable[float]) -> float | None:
 
 
 def _steps(events: Events) -> Iterator[TrainingStep]:
-    """Yield the steps in order of events; a loss that JSON cannot hold (nan, inf) is read from its bits."""
+    """Yield the completed steps in order of events, with repetitions.
+
+    A loss that JSON cannot hold (nan, inf) is read from its bits.
+    """
     for event in events:
         if event.kind == "step":
             bits = str(event.more["loss_hex"])

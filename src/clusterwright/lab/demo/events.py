@@ -21,12 +21,12 @@ class DemoEvent:
 
     @property
     def step(self) -> int:
-        """The number of complete optimizer steps; -1 for a kind without steps."""
+        """Return the event's number of complete optimizer steps; -1 for a kind without steps."""
         return int(self.more.get("step", -1))
 
 
 def parse_events(texts: Iterable[str]) -> tuple[tuple[DemoEvent, ...], int]:
-    """Return all events in order of time, and the number of torn lines.
+    """Return all events of these texts in order of time, and the number of torn lines.
 
     A host killed while writing leaves half a line, which is counted and skipped.
     """

@@ -21,7 +21,7 @@ LABELS = {
 
 
 def figures(report: DemoReport) -> tuple[tuple[str, Rows], ...]:
-    """Return the groups: rows of a name and a value with its unit."""
+    """Return the tables of figures on the demo's page: each a title and rows of a name and a value with its unit."""
     return (
         ("Seconds", _seconds(report)),
         (_("The training"), _training(report)),

@@ -31,7 +31,7 @@ STATUSES = (N_("ok"), N_("warn"), N_("fail"), N_("unknown"), N_("skipped"))  # o
 
 
 def render_html(report: DemoReport) -> str:
-    """Return the whole page of the demo."""
+    """Return the whole HTML page of the demo."""
     folder = Path(__file__).parent
     english, chinese = headline(report)
     heading = _("The cluster") if report.cluster else _("The machine")

@@ -64,14 +64,14 @@ class _Round:
 
 
 def origin(events: Sequence[DemoEvent]) -> float:
-    """Return the time of the first event, which counts as zero."""
+    """Return the time of the first event, which counts as zero; 0 without events."""
     return min((event.time for event in events), default=0.0)
 
 
 def lanes(
     events: Sequence[DemoEvent], places: Sequence[str], fault: InjectedFault | None
 ) -> tuple[Lane, ...]:
-    """Return one row per place, in the given order; places are hosts, or ranks on one machine."""
+    """Return one row of the timeline per place, in the given order; places are hosts, or ranks on one machine."""
     zero = origin(events)
     by_rank = all(worker.startswith(place_of("")) for worker in places)
     rounds = tuple(_attempts(events) if by_rank else _generations(events))
@@ -127,7 +127,7 @@ def _job_hosts(events: Sequence[DemoEvent]) -> frozenset[str]:
 
 
 def _hosts(event: DemoEvent) -> tuple[str, ...]:
-    """Return the event's hosts, from a list or a hostlist expression."""
+    """Return the hosts that an event names, as a list or a hostlist expression."""
     hosts = event.more.get("hosts", ())
     return expand(hosts) if isinstance(hosts, str) else tuple(hosts)
 
@@ -204,7 +204,10 @@ def _attempts(events: Sequence[DemoEvent]) -> list[_Round]:
 
 
 def _ready(events: Sequence[DemoEvent], start: float, end: float) -> float | None:
-    """Return when the group's first step began; text and checkpoint are read after the ranks have joined."""
+    """Return when the first step between two times began; None if no process group formed.
+
+    Text and checkpoint are read after the ranks have joined; without a step, when the group formed.
+    """
     inside = [event for event in events if start <= event.time <= end]
     met = max((event.time for event in inside if event.kind == "group_ready"), default=None)
     steps = [event.time - float(event.more.get("seconds", 0)) for event in inside if event.kind == "step"]

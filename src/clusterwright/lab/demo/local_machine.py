@@ -34,7 +34,7 @@ def software() -> dict[str, str]:
 
 
 def processes(variable: str, value: str) -> dict[int, dict[str, str]]:
-    """Return the processes whose environment variable has that value, with their environments."""
+    """Return the processes whose environment variable has that value: their environments by PID."""
     environments = {}
     for folder in Path("/proc").glob("[0-9]*"):
         environment = _environment(folder)
@@ -44,7 +44,7 @@ def processes(variable: str, value: str) -> dict[int, dict[str, str]]:
 
 
 def commands(*patterns: str) -> list[int]:
-    """Return other processes of this machine whose command line contains all the patterns."""
+    """Return the PIDs of other processes of this machine whose command line contains all the patterns."""
     lines = {int(path.parent.name): _bytes(path) for path in Path("/proc").glob("[0-9]*/cmdline")}
     return [
         pid
@@ -73,7 +73,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _bytes(path: Path) -> bytes:
-    """Read the file; empty if the process is gone or belongs to another user."""
+    """Return the content of a file; empty if its process is gone or belongs to another user."""
     try:
         return path.read_bytes()
     except OSError:

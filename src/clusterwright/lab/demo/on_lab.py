@@ -31,7 +31,10 @@ POLL_INTERVAL_S = 0.3
 
 
 def on_lab(cluster: Cluster, source: str, job: Job, facts: DemoFacts, talk: Talk, clock: Clock) -> None:
-    """Run every step from the node image to `lab down`; the lab is removed in any case."""
+    """Run every step of the demo on a lab, from the node image to `lab down`; the lab is removed in any case.
+
+    What is observed is stored in `facts`.
+    """
     facts.cluster = drawn(cluster)
     facts.places = tuple(host.name for host in cluster.hosts("compute"))
     facts.checkpoint_every = job.checkpoint.every.steps
@@ -114,7 +117,7 @@ def _submit(job: Job, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
 
 
 def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Clock) -> lanes.InjectedFault:
-    """Cut the power of a training host in the middle of an epoch."""
+    """Cut the power of a training host in the middle of an epoch; return the fault."""
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(
@@ -141,7 +144,7 @@ def _fault_time(facts: DemoFacts) -> float:
 def _restore_host(
     fault: lanes.InjectedFault, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
 ) -> lanes.InjectedFault:
-    """Power the host up and wait until Slurm has it in service; the times are in the returned fault.
+    """Power the host up and wait until Slurm has it in service; return the fault with both times.
 
     After JOIN_LIMIT_S without that, the fault has no time of joining.
     """
@@ -181,7 +184,7 @@ def _restore_host(
 
 
 def _tear_down(cluster: Cluster, facts: DemoFacts, talk: Talk) -> None:
-    """Remove the lab, and search the machine for leftovers."""
+    """Remove the lab, and store in `facts` what is left of it on the machine."""
     folder = state.folder(cluster.name)
     if state.read(cluster.name) is None:
         facts.leftovers = ()

@@ -128,7 +128,7 @@ class DemoReport:
 
 
 def report(facts: DemoFacts) -> DemoReport:
-    """Compute the report, with the list of claims that do not hold."""
+    """Return the demo's report from what was observed, with the list of claims that do not hold."""
     with_fault, uninterrupted = (
         event_metrics.completed_steps(facts.faulted),
         event_metrics.completed_steps(facts.uninterrupted),
@@ -178,7 +178,7 @@ def report(facts: DemoFacts) -> DemoReport:
 
 
 def problems_of(draft: DemoReport) -> tuple[str, ...]:
-    """Return every claim of the demo that does not hold; empty if all do."""
+    """Return a text for each claim of the demo that does not hold; empty if all do."""
     lab = draft.mode == "lab"
     claims = (
         (draft.loss_final is not None, _("the training with the fault did not finish")),
@@ -224,7 +224,10 @@ def problems_of(draft: DemoReport) -> tuple[str, ...]:
 
 
 def _breakages(facts: DemoFacts) -> tuple[str, ...]:
-    """Return the error that ended the demo early, and leftovers; claims that it did not reach are not listed."""
+    """Return the errors that ended the demo early, with leftovers; empty if it was not ended early.
+
+    Claims that it did not reach are not listed.
+    """
     leftovers = (
         [_("left behind: {leftovers}", leftovers=", ".join(facts.leftovers))] if facts.leftovers else []
     )
@@ -280,7 +283,7 @@ def _progress(events: Sequence[DemoEvent]) -> tuple[tuple[int, float], ...]:
 
 
 def _losses(steps: Mapping[int, event_metrics.TrainingStep]) -> tuple[float | None, ...]:
-    """Return losses by step; None for nan and inf, which JSON cannot hold."""
+    """Return the losses in order of steps; None for nan and inf, which JSON cannot hold."""
     losses = (steps[number].loss for number in sorted(steps))
     return tuple(loss if math.isfinite(loss) else None for loss in losses)
 

@@ -30,7 +30,7 @@ class RunFollower:
         self._reported: set[tuple[float, str, str]] = set()
 
     def wait_until(self, condition: Callable[[Sequence[DemoEvent]], bool], goal: str) -> None:
-        """Poll until the condition is true.
+        """Poll the run's events until the condition on them is true; `goal` names it in the error.
 
         Raises:
             WrightError: The run ended before, or the timeout passed.
@@ -60,7 +60,7 @@ class RunFollower:
             self._clock.sleep(POLL_INTERVAL_S)
 
     def finish(self) -> None:
-        """Poll the run until it has ended."""
+        """Poll the run until it has ended with a finished training."""
         self.wait_until(
             lambda events: bool(event_metrics.finished(events)) and bool(ended(self.run, self._reader)),
             _("the last step"),
@@ -119,9 +119,10 @@ def fault_step(steps: int, every: int) -> int:
 
 
 def is_time_for_fault(events: Sequence[DemoEvent], step: int, every: int) -> bool:
-    """Return True from that step on, with two checkpoints, and not near the ends of an epoch or a checkpoint interval.
+    """Return True from that step on, with two checkpoints, if not near the ends of an epoch or interval.
 
-    Long after the step it is always true, as an epoch may be longer than the training.
+    The interval is that of checkpoints. Long after the step it is always true, as an epoch may be longer than the
+    training.
     """
     steps = event_metrics.completed_steps(events)
     last = max(steps, default=0)
@@ -137,7 +138,7 @@ def _inside(part: float) -> bool:
 
 
 def victim(events: Sequence[DemoEvent]) -> str | None:
-    """Return the host to kill: a training host, not the supervisor's."""
+    """Return the host to kill: a host of the newest generation, not the supervisor's; None if there is none."""
     batch = next((event.host for event in events if event.kind == "job_start"), None)
     starts = [event.more.get("hosts", ()) for event in events if event.kind == "generation_start"]
     return next((host for host in reversed(starts[-1]) if host != batch), None) if starts else None

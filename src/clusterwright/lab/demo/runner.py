@@ -41,7 +41,7 @@ def demo(
     job: Job | None = None,
     write: Callable[[str], None],
 ) -> DemoReport:
-    """Run the demo, on a lab if possible, and write report.json and report.html to `out`."""
+    """Run the demo, on a lab if possible; write report.json and report.html to `out` and return the report."""
     clock = SystemClock()
     talk = Talk(write, clock)
     facts = DemoFacts("lab", time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(clock.now())))
@@ -72,7 +72,10 @@ def demo(
 
 @contextmanager
 def _record_errors(facts: DemoFacts, talk: Talk) -> Iterator[None]:
-    """Log any error and store it for the report, which is written in any case; no error leaves the block."""
+    """Log any error of a `with` block and store it for the report; no error leaves the block.
+
+    The report is written in any case.
+    """
     try:
         yield
     except WrightError as error:
@@ -86,13 +89,13 @@ def _record_errors(facts: DemoFacts, talk: Talk) -> Iterator[None]:
 
 
 def _strip_colors(text: str) -> str:
-    """Strip ANSI colors from a tool's output."""
+    """Return a tool's output without ANSI colors and outer blanks."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text).strip()
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Make SIGTERM end the demo as Ctrl-C does, so that the lab is removed."""
+    """During a `with` block, make SIGTERM end the demo as Ctrl-C does, so that the lab is removed."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt

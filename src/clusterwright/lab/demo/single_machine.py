@@ -27,7 +27,10 @@ FIELDS = ("image", "lab_up", "apply", "second_apply", "check", "lab_down")
 
 
 def on_single_machine(job: Job, facts: DemoFacts, talk: Talk, clock: Clock, folder: Path) -> None:
-    """Train with one rank killed, and once more without the fault; end all processes of both."""
+    """Train on this machine with one rank killed, and once more without the fault; fill in `facts`.
+
+    All processes of both are ended.
+    """
     facts.reasons |= {f"seconds.{name}": NOT_APPLICABLE for name in FIELDS}
     facts.reasons |= dict.fromkeys(("second_apply_changes", "checks", "fault.joined_again_s"), NOT_APPLICABLE)
     local_job = _local_job(job)
@@ -73,7 +76,10 @@ def _start(job: Job, folder: Path, runs: list[RunFolder], talk: Talk, clock: Clo
 
 
 def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lanes.InjectedFault:
-    """Kill the last rank with SIGKILL, as the kernel does when memory runs out."""
+    """Kill the last rank with SIGKILL, as the kernel does when memory runs out; return the fault.
+
+    Waits until a step after it has completed.
+    """
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(
@@ -100,7 +106,7 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
 
 
 def _process(follower: RunFollower, rank: int) -> int:
-    """Return the PID of a rank, from its start event.
+    """Return the PID of a rank that runs, from its start event.
 
     Raises:
         WrightError: It does not run; the training has just ended.
@@ -118,7 +124,7 @@ def _process(follower: RunFollower, rank: int) -> int:
 
 
 def _end(run: RunFolder, clock: Clock) -> list[str]:
-    """Cancel the run if it is alive, kill what remains after GOODBYE_S, and return what is left after that."""
+    """Cancel the run if it is alive, kill what remains after GOODBYE_S; return the processes left after that."""
     if not _alive(run):
         return []
     Path(run.folder, "cancelled").touch()

@@ -19,13 +19,13 @@ class Talk:
         self.seconds: dict[str, float] = {}
 
     def log(self, text: str) -> None:
-        """Write lines below the chapter, with the seconds since the demo began."""
+        """Write each line of a text below the chapter, with the seconds since the demo began."""
         for line in text.splitlines():
             self._write(f"{self._now():7.1f} s    {line}")
 
     @contextmanager
     def chapter(self, name: str, title: str) -> Iterator[None]:
-        """Time the block under that name, also if it fails."""
+        """Write a title, and store the seconds of a `with` block under `name`, also if it fails."""
         began = self._clock.monotonic()
         self._write(f"{self._now():7.1f} s  {title}")
         outcome = "failed"
@@ -38,7 +38,7 @@ class Talk:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Ignore Ctrl-C and SIGTERM in the block, so that it can remove a lab to its end."""
+        """Ignore Ctrl-C and SIGTERM during a `with` block, so that it can remove a lab to its end."""
 
         def answer(_number: int, _frame: object) -> None:
             self.log(_("this step takes a few seconds and needs no intervention"))

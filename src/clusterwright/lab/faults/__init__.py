@@ -42,9 +42,9 @@ def _lacks(_name: str, module: ModuleType) -> str:
 
 
 def fault(name: str, kind: str, host: str, **options: str) -> LabState:
-    """Inject the fault on that host of the lab and record it; repeating a fault replaces it.
+    """Inject the fault on that host of the lab; return the lab's state with it. Repeating a fault replaces it.
 
-    In names of options _ stands for a hyphen.
+    In names of options _ stands for a hyphen. A fault that does not last is not recorded.
 
     Raises:
         WrightError: There is no such lab, kind, host or network, or the kind lacks the option.
@@ -69,7 +69,9 @@ def fault(name: str, kind: str, host: str, **options: str) -> LabState:
 
 
 def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
-    """Undo every fault of that host, or of all hosts, the last first; wait until powered-on hosts respond to SSH.
+    """Undo and return every fault of that host, or of all hosts, the last first.
+
+    Waits until powered-on hosts respond to SSH.
 
     Raises:
         WrightError: There is no such lab or host.
@@ -92,7 +94,7 @@ def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
 
 
 def links(host: LabHost, options: Mapping[str, str]) -> tuple[Link, ...]:
-    """Return the host's links on the network of the option `network`; all without it.
+    """Return the host's links on the network of the option `network`; all links without the option.
 
     Raises:
         WrightError: The host is not on that network.
@@ -114,7 +116,7 @@ def _is_same_fault(old: Fault, new: Fault) -> bool:
 
 
 def _fault_key(active_fault: Fault) -> tuple[str | None, ...]:
-    """Return what identifies an active fault: its host, kind and target, without its strength."""
+    """Return what identifies an active fault: its kind, host and target, without its strength."""
     return (
         active_fault.kind,
         active_fault.host,

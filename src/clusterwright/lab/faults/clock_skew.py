@@ -33,12 +33,12 @@ _UNDO = f"rm -f /etc/ld.so.preload; [ ! -e /{_FOLDER} ] || {{ rm -r /{_FOLDER}; 
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise an error if the option is no duration, or the library cannot be compiled."""
+    """Raise an error if the option of the skew is no duration, or the library cannot be compiled."""
     _library(_by_s(options))
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Preload the library and restart the time service, munge and Slurm's services."""
+    """Skew the host's clock: preload the library, and restart the time service, munge and Slurm's services."""
     files = {"skew.so": _library(_by_s(options)), "preload": f"/{_FOLDER}/skew.so\n".encode()}
     write_files(Path(f"/proc/{first_of(lab, host)}/root/{_FOLDER}"), files)
     must(lab, host, "sh", "-c", _INJECT)
@@ -46,7 +46,10 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Remove the library and restart the same services; a host that has booted since is already correct."""
+    """Remove the library that skews the clock and restart the same services.
+
+    A host that has booted since is already correct.
+    """
     must(lab, host, "sh", "-c", _UNDO)
     return lab
 
@@ -64,7 +67,7 @@ def _by_s(options: Mapping[str, str]) -> int:
 
 @cache
 def _library(by_s: int) -> bytes:
-    """Return the compiled library; compiled once per skew."""
+    """Return the content of the compiled library that skews clocks by so many seconds; compiled once per skew."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "skew.so"
         if reason := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(library), str(_SOURCE)):

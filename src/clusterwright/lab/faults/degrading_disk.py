@@ -26,13 +26,13 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Begin with the initial rate."""
+    """Limit the host's disk to the initial rate of the gradual fault."""
     step(lab, host, options, 0)
     return lab
 
 
 def step(lab: LabState, host: LabHost, options: Mapping[str, str], minutes: float) -> bool:
-    """Limit the disk to the rate after so many minutes; return False at the lowest."""
+    """Limit the host's disk to the rate after so many minutes; return False once that is the lowest."""
     percent, lowest = falling_percent(options, minutes)
     bytes_per_s = max(1, int(slow_disk.bytes_per_s(_initial(options)) * percent / 100))
     disk_rate.limit_rate(lab.name, host.name, slow_disk.disk_of(lab, host), bytes_per_s)

@@ -18,19 +18,19 @@ undo = slow_host.undo
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if an option is out of range, or the kernel has no CPU quotas."""
+    """Raise an error if an option is out of range, or the kernel has no CPU quotas."""
     falling_percent(options, 0)
     slow_host.require_quotas(lab, host)
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Begin with one whole processor, which a rank of a training has."""
+    """Limit the host to one whole processor, which a rank of a training has: the begin of the gradual fault."""
     step(lab, host, options, 0)
     return lab
 
 
 def step(lab: LabState, host: LabHost, options: Mapping[str, str], minutes: float) -> bool:
-    """Set the share after so many minutes; return False at the lowest."""
+    """Limit the host to its share of a processor after so many minutes; return False once that is the lowest."""
     percent, lowest = falling_percent(options, minutes)
     slow_host.limit_share(lab, host, percent)
     return percent > lowest

@@ -24,13 +24,13 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Begin with the rate in the cluster file."""
+    """Shape the host's links to the rate in the cluster file: the begin of the gradual fault."""
     step(lab, host, options, 0)
     return lab
 
 
 def step(lab: LabState, host: LabHost, options: Mapping[str, str], minutes: float) -> bool:
-    """Shape the links to the rate after so many minutes; return False at the lowest."""
+    """Shape the host's links to the rate after so many minutes; return False once that is the lowest."""
     percent, lowest = falling_percent(options, minutes)
     for link in links(host, options):
         network.reshape(host, link, int(link.rate_bits_per_s * percent / 100))

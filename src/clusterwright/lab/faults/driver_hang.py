@@ -14,7 +14,10 @@ refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Block every call. Unlike with a real driver, a blocked process can be killed."""
+    """Block every call of the host's GPU driver; unlike with a real driver, a blocked process can be killed.
+
+    XID 119 is logged.
+    """
     gpu = chosen(lab, host, options)
     gpu.set_driver_values("driver-hang", hangs=1)
     gpu.xid(

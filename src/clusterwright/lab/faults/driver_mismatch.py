@@ -20,7 +20,10 @@ _LINES = (
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Make NVML fail in programs that start from now on; nvidia-smi reports the reason."""
+    """Make NVML fail in programs that start from now on, as library and kernel module have different versions.
+
+    nvidia-smi reports the reason.
+    """
     gpu = chosen(lab, host, options)
     gpu.set_driver_values("driver-mismatch", mismatch=1)
     for line in _LINES:
@@ -29,6 +32,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Give library and kernel module the same version again."""
+    """Give the GPU driver's library and kernel module the same version again."""
     chosen(lab, host, options).clear_driver_values("driver-mismatch")
     return lab

@@ -28,7 +28,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Begin with the temperature of a GPU at work."""
+    """Set the GPU to the temperature of one at work: the begin of the gradual fault."""
     step(lab, host, options, 0)
     return lab
 

@@ -14,7 +14,7 @@ refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Make every call on it return "GPU is lost"; the driver still counts it."""
+    """Make every call on the GPU return "GPU is lost", and log XID 79; the driver still counts the GPU."""
     gpu = chosen(lab, host, options)
     gpu.set_values("gpu-lost", lost=1)
     gpu.xid(79, "GPU has fallen off the bus.")

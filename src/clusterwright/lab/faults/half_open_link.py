@@ -14,14 +14,17 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Drop outgoing packets, as with one broken fiber of two: the carrier stays, requests arrive, no reply leaves."""
+    """Drop the packets that the host sends on its links, as with one broken fiber of two.
+
+    The carrier stays, requests arrive, no reply leaves.
+    """
     for link in links(host, options):
         must(lab, host, "nft", _rules(link))
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Restore both directions; a host that has booted since already has them."""
+    """Restore both directions of the host's links; a host that has booted since already has them."""
     for link in links(host, options):
         inside(lab, host, "nft", f"delete table netdev {_table(link)}")
     return lab
@@ -32,7 +35,7 @@ def _table(link: Link) -> str:
 
 
 def _rules(link: Link) -> str:
-    """Return nft commands for a separate table, which the host's firewall and an apply do not touch."""
+    """Return nft commands that drop what a link sends, in a table that firewall and apply do not touch."""
     name = _table(link)
     hook = f"type filter hook egress device {link.network} priority 0;"
     return f"add table netdev {name}; add chain netdev {name} out {{ {hook} policy drop; }}"

@@ -15,7 +15,10 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Cut the links first, as a dying process would still send FIN or RST; then kill all processes."""
+    """Kill the host as by a power cut: cut its links, then kill all its processes.
+
+    Links first, as a dying process would still send FIN or RST.
+    """
     network.set_links(host.links, up=False)
     if survivors := cgroups.kill(lab.name, host.name):
         raise WrightError.from_code(
@@ -32,7 +35,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Boot the host from its disk; links that another fault cuts stay cut."""
+    """Boot the killed host from its disk and bring its links up; links that another fault cuts stay cut."""
     down_networks = {
         fault.options.get("network")
         for fault in lab.faults

@@ -18,7 +18,7 @@ _DROP_IN = "/run/systemd/system/{0}.service.d/lab.conf"
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if no service is named, or the host has none of that name."""
+    """Raise an error if the options name no service, or one that the host does not have."""
     name = options.get("service", "")
     if not _NAME.fullmatch(name) or not inside(lab, host, "systemctl", "cat", f"{name}.service").ok:
         raise WrightError.from_code(
@@ -30,7 +30,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Kill the service; systemd does not restart it until the next boot."""
+    """Kill the service of the options; systemd does not restart it until the fault is undone or the host boots."""
     name = options["service"]
     path = _DROP_IN.format(name)
     write = "mkdir -p ${1%/*} && printf '[Service]\\nRestart=no\\n' >$1 && systemctl daemon-reload"
@@ -40,7 +40,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Start the service with its own restart setting; harmless if the host has booted since."""
+    """Start the killed service with its own restart setting; harmless if the host has booted since."""
     name = options["service"]
     must(lab, host, "rm", "-f", _DROP_IN.format(name))
     must(lab, host, "systemctl", "daemon-reload")

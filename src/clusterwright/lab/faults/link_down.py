@@ -14,13 +14,13 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Set the machine's end down: the host's interface loses its carrier, as with a pulled cable."""
+    """Set the machine's ends of the host's links down: its interfaces lose their carrier, as with a pulled cable."""
     network.set_links(links(host, options), up=False)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Bring the links up, unless the host is killed: then they come up with it."""
+    """Bring the host's links up, unless the host is killed: then they come up with it."""
     if not any(fault.kind == "kill-host" and fault.host == host.name for fault in lab.faults):
         network.set_links(links(host, options), up=True)
     return lab

@@ -58,7 +58,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Start the process, and move it to the job."""
+    """Start a process on the host that leaks memory, and move it to the newest job there, if there is one."""
     undo(lab, host, options)
     # exec: it returns once the program has replaced systemd's child, whose command line is another
     settings = ("--quiet", "--collect", "--service-type=exec", "--property=OOMScoreAdjust=1000")
@@ -74,7 +74,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """End the process; harmless if it has ended with its job or its host."""
+    """End the leaking process; harmless if it has ended with its job or its host."""
     keeper = lab.processes.get(host.name)
     if keeper and boot.init_of(keeper) is not None:
         inside(lab, host, "systemctl", "stop", UNIT)

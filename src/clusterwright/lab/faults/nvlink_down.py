@@ -21,7 +21,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Set the NVLink (default: the GPU's first) inactive, with raised error counters."""
+    """Set the NVLink of the options (default: the GPU's first) inactive, with raised error counters; log XID 74."""
     gpu = chosen(lab, host, options)
     link = _link(gpu, options)
     counters = {"replay": 12, "recovery": 3, "crc_flit": 40}

@@ -13,7 +13,7 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Freeze the host, as if it swapped heavily: connections stay open and nothing moves."""
+    """Freeze all processes of the host, as if it swapped heavily: connections stay open and nothing moves."""
     cgroups.freeze(lab.name, host.name, frozen=True)
     return lab
 

@@ -18,7 +18,7 @@ FOLDERS = ("/etc", "/home", "/root", "/tmp", "/var")  # nosec B108 # noqa: S108 
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Make every folder that programs write to read-only, and log it in the kernel log."""
+    """Make every folder that the host's programs write to read-only, and log it in the kernel log."""
     for folder in FOLDERS:
         must(lab, host, "mount", "--bind", folder, folder)
         must(lab, host, "mount", "-o", "remount,bind,ro", folder)
@@ -27,7 +27,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Make the folders writable; a host that has booted since already has them so."""
+    """Make the host's folders writable again; a host that has booted since already has them so."""
     for folder in FOLDERS:
         inside(
             lab,

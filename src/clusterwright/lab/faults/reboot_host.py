@@ -20,7 +20,10 @@ SHUTDOWN_LIMIT_S = 100  # systemd kills a stopping unit after 90 s (DefaultTimeo
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Send SIGINT, systemd's Ctrl-Alt-Del: reboot. It needs no network, so an isolated host reboots as well."""
+    """Reboot the host by systemd's Ctrl-Alt-Del (SIGINT) and wait until it responds to SSH.
+
+    It needs no network, so an isolated host reboots as well.
+    """
     init_pid, keeper = first_of(lab, host), lab.processes[host.name]
     os.kill(init_pid, signal.SIGINT)
     deadline = time.monotonic() + SHUTDOWN_LIMIT_S
@@ -41,5 +44,5 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Do nothing: the host has booted already."""
+    """Do nothing: the rebooted host is up already."""
     return lab

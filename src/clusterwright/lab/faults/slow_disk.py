@@ -29,7 +29,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Limit the disk: direct and synced I/O is slow at once, cached writes at write-back."""
+    """Limit the rate of the host's disk: direct and synced I/O is slow at once, cached writes at write-back."""
     disk_rate.limit_rate(lab.name, host.name, disk_of(lab, host), bytes_per_s(options))
     return lab
 
@@ -41,12 +41,12 @@ def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
 
 
 def disk_of(lab: LabState, host: LabHost) -> Path:
-    """Return where the host's disk is mounted."""
+    """Return the path at which the host's disk is mounted."""
     return lab.host_folder(host.name) / "disk"
 
 
 def bytes_per_s(options: Mapping[str, str]) -> int:
-    """Return the rate of the options.
+    """Return the rate of the option `rate`, which is in bits per second, as bytes per second.
 
     Raises:
         WrightError: It is no rate.

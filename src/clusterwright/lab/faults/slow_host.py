@@ -20,7 +20,7 @@ V1, V1_PERIOD, V2 = "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max"
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if the share is invalid, or the kernel has no CPU quotas."""
+    """Raise an error if the share is invalid, or the kernel has no CPU quotas."""
     parse_number(options, "percent", _DEFAULT, _BELOW)
     require_quotas(lab, host)
 
@@ -36,7 +36,7 @@ def require_quotas(lab: LabState, host: LabHost) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Limit the host to a percentage of one processor: what a rank of a training has."""
+    """Limit the host to a percentage of one processor, which is what a rank of a training has."""
     limit_share(lab, host, max(1, parse_number(options, "percent", _DEFAULT, _BELOW)))
     return lab
 

@@ -28,15 +28,15 @@ class SimulatedGpu:
 
     @property
     def folder(self) -> Path:
-        """The folder with the state of the host's simulated GPUs."""
+        """Return the folder with the state of the host's simulated GPUs."""
         return host.gpu_folder(self.lab, self.host)
 
     def set_values(
         self, fault: str, *, lasting: Mapping[str, object] | None = None, **until_boot: object
     ) -> None:
-        """Set values of the GPU's keys: `lasting` ones until cleared, the others until the next boot at most.
+        """Set values of the simulated GPU for a fault: `lasting` ones until cleared.
 
-        In keyword names _ stands for a dot.
+        The others until cleared or the next boot. In keyword names _ stands for a dot.
         """
         rows = {key.replace("_", "."): value for key, value in until_boot.items()}
         if rows:
@@ -45,12 +45,12 @@ class SimulatedGpu:
             state.set_values(self.folder, f"{fault}-{self.index}", dict(lasting), self.index, lasting=True)
 
     def clear_values(self, fault: str) -> None:
-        """Clear the fault's values, and log that the GPU needs no recovery action."""
+        """Clear the fault's values of the GPU, and log that the GPU needs no recovery action."""
         state.clear_values(self.folder, f"{fault}-{self.index}")
         self._recovered()
 
     def set_driver_values(self, fault: str, **until_boot: object) -> None:
-        """Set values of the host's driver until the next boot."""
+        """Set values of the host's simulated driver for a fault, until cleared or the next boot."""
         state.set_values(
             self.folder, fault, {f"driver.{key}": value for key, value in until_boot.items()}, lasting=False
         )
@@ -61,7 +61,7 @@ class SimulatedGpu:
         self._recovered()
 
     def _recovered(self) -> None:
-        """Log the kernel line of a real driver after a reset: earlier entries of the GPU no longer apply."""
+        """Write the kernel message of a real driver after a reset: earlier ones of the GPU are void."""
         address = self.gpus.kernel_address(self.index)[:-2]
         message = "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"
         self.write_kernel_message(
@@ -69,7 +69,7 @@ class SimulatedGpu:
         )
 
     def xid(self, number: int, message: str) -> None:
-        """Report an XID: in the host's kernel log, and to programs that wait for NVML's events."""
+        """Report an XID of the GPU in the host's kernel log, and to programs that wait for NVML's events."""
         self.set_values("xid", xid=number, xid_at=time.time_ns())
         address = self.gpus.kernel_address(self.index)[:-2]
         self.write_kernel_message(f"NVRM: GPU at PCI:{address}: {self.gpus.uuid(self.index)}")
@@ -78,12 +78,12 @@ class SimulatedGpu:
         )
 
     def write_kernel_message(self, line: str) -> None:
-        """Write a driver's line to the host's kernel log."""
+        """Write a line of the GPU driver to the host's kernel log."""
         write_kernel_message(self.lab, self.host, line)
 
 
 def chosen(lab: LabState, lab_host: LabHost, options: Mapping[str, str]) -> SimulatedGpu:
-    """Return the GPU of the option `gpu`; the first without it.
+    """Return the simulated GPU that the option `gpu` numbers; the first without it.
 
     Raises:
         WrightError: The host has no simulated GPUs, or none of that number.

@@ -17,7 +17,7 @@ Rows = dict[str, object]
 
 
 def render_state(gpus: Simulated) -> str:
-    """Return the text of the state file: every key of the driver and the GPUs, one per line."""
+    """Return the text of the state file of healthy GPUs: every key of driver and GPUs, one per line."""
     driver_rows: Rows = {
         "driver.version": gpus.driver,
         "driver.nvml": f"13.{gpus.driver}",
@@ -30,7 +30,7 @@ def render_state(gpus: Simulated) -> str:
 
 
 def lines(rows: Rows, index: int | None = None) -> str:
-    """Format keys and values for the state file; a GPU's keys are prefixed with its index."""
+    """Return keys and values as lines of the state file; a GPU's keys are prefixed with its index."""
     begin = "" if index is None else f"{index}."
     return "".join(f"{begin}{key} {value}\n" for key, value in rows.items())
 
@@ -62,7 +62,7 @@ def _identity(gpus: Simulated, index: int) -> Rows:
 
 
 def clocks_mhz(gpus: Simulated) -> tuple[int, int]:
-    """Return the SM and the memory clock in MHz."""
+    """Return the SM and the memory clock of simulated GPUs in MHz."""
     return CLOCKS_MHZ.get(gpus.arch, CLOCKS_MHZ["Ampere"])
 
 
@@ -108,7 +108,7 @@ def _links(gpus: Simulated, index: int) -> Rows:
 
 
 def driver_files(gpus: Simulated) -> Iterator[tuple[str, str]]:
-    """Yield paths under /proc/driver with their texts."""
+    """Yield the files of the simulated driver: path under /proc/driver and text."""
     yield (
         "nvidia/version",
         f"NVRM version: NVIDIA UNIX Open Kernel Module (simulated)  {gpus.driver}  no hardware\n",

@@ -34,7 +34,10 @@ def build(folder: Path, *more_flags: str) -> str:
 
 
 def nvidia_smi() -> bytes:
-    """Return nvidia-smi: a zip file that the host's Python runs, isolated from other installed packages."""
+    """Return the content of a simulated nvidia-smi: a zip file that the host's Python runs.
+
+    It is isolated from other installed packages.
+    """
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in ("clusterwright", "clusterwright/lab", "clusterwright/lab/gpus"):

@@ -40,11 +40,11 @@ class Simulated:
         return f"{index // 16:08X}:{0x07 + 0x10 * (index % 16):02X}:00.0"
 
     def kernel_address(self, index: int) -> str:
-        """Return the PCI address as the kernel writes it."""
+        """Return the PCI address of GPU `index` as the kernel writes it, as 0000:07:00.0."""
         return self.address(index)[4:].lower()
 
     def uuid(self, index: int) -> str:
-        """Return a UUID that no real GPU has: its first group is all zeros."""
+        """Return a UUID of GPU `index` that no real GPU has: its first group is all zeros."""
         digits = f"{self.seed}{index:04x}"[-24:]
         return f"GPU-00000000-{digits[:4]}-{digits[4:8]}-{digits[8:12]}-{digits[12:]}"
 
@@ -92,5 +92,5 @@ def _nvlinks(gpu: Gpu) -> int:
 
 
 def _three_parts(version: str) -> str:
-    """Pad a version to three numbers, as drivers have: 580.65 becomes 580.65.00."""
+    """Return a version padded to three numbers, as drivers have: 580.65 becomes 580.65.00."""
     return ".".join([*version.split("."), "00", "00"][: max(3, version.count(".") + 1)])

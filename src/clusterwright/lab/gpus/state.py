@@ -33,7 +33,7 @@ fi
 
 
 def install(gpus: Simulated, library: Path, folder: Path, root: Path) -> None:
-    """Install the library, nvidia-smi, and the state of healthy GPUs into a host that has not booted."""
+    """Install the NVML library, nvidia-smi, and the state of healthy GPUs into a host that has not booted."""
     write_files(root / "usr/lib", {SONAME: library.read_bytes()}, mode=0o755)
     write_files(root / "usr/bin", {"nvidia-smi": nvidia_smi()}, mode=0o755)
     write_files(folder / "proc", dict(driver_files(gpus)))
@@ -43,13 +43,16 @@ def install(gpus: Simulated, library: Path, folder: Path, root: Path) -> None:
 def set_values(
     folder: Path, name: str, rows: dict[str, object], index: int | None = None, *, lasting: bool
 ) -> None:
-    """Set values of the keys of that GPU, or of the driver."""
+    """Set values of a simulated GPU, or without `index` of the driver, under a fault's name.
+
+    `lasting` ones stay until cleared, others until the next boot at most.
+    """
     write_file_atomic(folder / f"{name}.{'lasting' if lasting else 'boot'}", lines(rows, index))
     _write_state(folder)
 
 
 def clear_values(folder: Path, name: str) -> None:
-    """Clear the values that were set under that name."""
+    """Clear the values that were set under a fault's name."""
     for ending in ("lasting", "boot"):
         (folder / f"{name}.{ending}").unlink(missing_ok=True)
     _write_state(folder)

@@ -28,7 +28,7 @@ _LIBRARIES = ("-Wl,-Bstatic", "-lfuse3", "-lnfs", "-Wl,-Bdynamic", "-lpthread", 
 
 
 def install(folder: Path, root: Path) -> None:
-    """Install the program into a host, in place of the kernel's."""
+    """Install the compiled NFS client into the root of a host, in place of the kernel's mount.nfs4."""
     write_file_atomic(root / INSIDE, (folder / NAME).read_bytes(), mode=0o755)
 
 

@@ -54,12 +54,12 @@ class StandIn:
 
     @property
     def version(self) -> str:
-        """The version as NVIDIA counts: without epoch and package revision."""
+        """Return the package's version as NVIDIA counts: without epoch and package revision."""
         return self.full.partition(":")[2].rpartition("-")[0] or self.full.rpartition("-")[0]
 
     @property
     def file_name(self) -> str:
-        """The file name in repositories, which lacks the version's epoch."""
+        """Return the package's file name in repositories, which lacks the version's epoch."""
         return f"{self.name}_{self.full.rpartition(':')[2]}_all.deb"
 
     def control(self) -> str:
@@ -78,7 +78,7 @@ class StandIn:
         )
 
     def tree(self) -> dict[str, tuple[str, int]]:
-        """Return the package's files: path to text and mode."""
+        """Return the package's files: text and mode by path."""
         entries = {path: (text.format(version=self.version), 0o644) for path, text in self.files.items()}
         entries[f"usr/share/clusterwright-lab/{self.name}"] = (f"stand-in {self.full}\n", 0o644)
         programs = (*self.programs, *([self.daemon["program"]] if self.daemon else ()))

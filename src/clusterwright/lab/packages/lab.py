@@ -21,13 +21,13 @@ KEYRING = "etc/apt/keyrings/clusterwright-lab.asc"
 
 
 def is_needed(cluster: Cluster) -> bool:
-    """Return True if the file requests NVIDIA's packages and names no repository for them."""
+    """Return True if the cluster file requests NVIDIA's packages and names no repository for them."""
     nvidia = cluster.software.nvidia
     return nvidia is not None and nvidia.repository is None
 
 
 def build(lab: LabState, cluster: Cluster, log: Callable[[str], None]) -> None:
-    """Build the repository, if the file requests it."""
+    """Build the lab's repository of stand-ins for NVIDIA's packages, if the cluster file requests it."""
     if is_needed(cluster):
         repository.build(folder(lab), home(lab))
         log(
@@ -50,13 +50,16 @@ def home(lab: LabState) -> Path:
 
 
 def address(lab: LabState) -> str:
-    """Return the repository's URL for hosts: this machine's own address on their network."""
+    """Return the URL of the lab's repository for hosts: this machine's own address on their network."""
     machine_address = next(bridge.address for bridge in lab.layout.bridges if bridge.address)
     return f"http://{machine_address.partition('/')[0]}:{PORT}/"
 
 
 def serve(lab: LabState) -> None:
-    """Serve the repository by a process in a control group of the lab, so that `down` ends it."""
+    """Serve the lab's repository by a process in a control group of the lab, so that `down` ends it.
+
+    Does nothing if it is served, or there is none.
+    """
     if not folder(lab).exists() or cgroups.processes(lab.name, GROUP):
         return
     groups = " ".join(str(group / "run") for group in cgroups.make(lab.name, GROUP))
@@ -76,7 +79,7 @@ def serve(lab: LabState) -> None:
 
 
 def configure_apt(lab: LabState, root: Path) -> None:
-    """Write the repository's address and key into the apt of a host that has not booted."""
+    """Write the repository's address and key into the apt of a host that has not booted, if there is one."""
     if not folder(lab).exists():
         return
     key = (folder(lab) / repository.KEY).read_text()

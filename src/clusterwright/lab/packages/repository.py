@@ -33,7 +33,7 @@ def standins() -> tuple[StandIn, ...]:
 
 
 def build(folder: Path, home: Path) -> None:
-    """Build the repository in the folder, signed by a new key that is stored in `home`.
+    """Build the repository of stand-ins in the folder, signed by a new key that is stored in `home`.
 
     Raises:
         WrightError: A program is missing or fails.
@@ -48,7 +48,7 @@ def build(folder: Path, home: Path) -> None:
 
 
 def sign(folder: Path, home: Path) -> None:
-    """Write the list of packages in the folder, and sign it."""
+    """Write the repository's list of packages in the folder, and sign it with the key in `home`."""
     entries = "\n".join(
         signed_repository.deb_entry(package.control(), folder / package.file_name) for package in standins()
     )
@@ -56,7 +56,7 @@ def sign(folder: Path, home: Path) -> None:
 
 
 def make_key(home: Path) -> None:
-    """Create a signing key without a passphrase."""
+    """Create a signing key without a passphrase in the GnuPG folder `home`."""
     signed_repository.make_key(home, "clusterwright lab")
 
 

@@ -27,29 +27,29 @@ class SimulatedPort:
 
     @property
     def folder(self) -> Path:
-        """The folder with the files of the host's RDMA ports."""
+        """Return the folder with the files of the host's RDMA ports."""
         return host.rdma_folder(self.lab, self.host)
 
     def set_values(self, **values: str) -> None:
-        """Write values to files of the port, such as its state."""
+        """Write values to files of the simulated RDMA port, such as `state`."""
         state.set_values(self.folder, self.ports, self.index, values)
 
     def grow(self, growth: Mapping[str, int]) -> None:
-        """Raise counters of the port by the given amounts."""
+        """Raise counters of the RDMA port by the given amounts, by their paths."""
         state.add(self.folder, self.ports, self.index, growth)
 
     def reset(self) -> None:
-        """Restore the port's initial state: up, with counters at zero."""
+        """Restore the RDMA port's initial state: up, with counters at zero."""
         state.reset(self.folder, self.ports, self.index)
 
     def write_kernel_message(self, message: str) -> None:
-        """Write a line of the adapter's driver to the host's kernel log."""
+        """Write a line of the RDMA adapter's driver to the host's kernel log."""
         address = f"0000:{0x18 + 0x10 * self.index:02x}:00.0"
         write_kernel_message(self.lab, self.host, f"mlx5_core {address}: {message}")
 
 
 def chosen(lab: LabState, lab_host: LabHost, options: Mapping[str, str]) -> SimulatedPort:
-    """Return the port of the option `port`; the first without it.
+    """Return the simulated RDMA port that the option `port` numbers; the first without it.
 
     Raises:
         WrightError: The host has no RDMA ports, or none of that number.

@@ -47,16 +47,16 @@ class SimulatedRdma:
     address: str
 
     def device(self, index: int) -> str:
-        """Return the device name, `mlx5_0` and so on, as in NCCL_IB_HCA."""
+        """Return the device name of RDMA port `index`: `mlx5_0` and so on, as in NCCL_IB_HCA."""
         return f"mlx5_{index}"
 
     def guid(self, index: int) -> str:
-        """Return a GUID like an adapter's, outside every vendor's range."""
+        """Return a GUID of RDMA port `index` like an adapter's, outside every vendor's range."""
         return f"0000:0000:{self.number:04x}:{index:04x}"
 
 
 def rdma(cluster: Cluster, host: Host) -> SimulatedRdma | None:
-    """Return the simulated ports of such a host; None without a compute network, or if it is plain Ethernet."""
+    """Return the simulated RDMA ports of a host; None without a compute network, or if that is plain Ethernet."""
     compute, address = cluster.networks.compute, host.addresses.get("compute")
     if compute is None or address is None or compute.kind == "ethernet":
         return None
@@ -65,7 +65,7 @@ def rdma(cluster: Cluster, host: Host) -> SimulatedRdma | None:
 
 
 def tree(ports: SimulatedRdma) -> Files:
-    """Return the files by path under /sys/class/infiniband."""
+    """Return the texts of the files of all ports, by path under /sys/class/infiniband."""
     return {
         f"{ports.device(index)}/{path}": f"{text}\n"
         for index in range(ports.count)
@@ -88,7 +88,7 @@ def _device(ports: SimulatedRdma, index: int) -> Files:
 
 
 def port(ports: SimulatedRdma, index: int) -> Files:
-    """Return the files of a port that is up, with counters at zero."""
+    """Return the texts of the files of an RDMA port that is up, with counters at zero, by path."""
     infiniband = ports.kind == "infiniband"
     gbits = round(ports.rate_bits_per_s / GB)
     lid = _LID_BASE + ports.number * ports.count + index if infiniband else 0
@@ -113,7 +113,7 @@ def port(ports: SimulatedRdma, index: int) -> Files:
 
 
 def _gids(ports: SimulatedRdma, index: int) -> Iterator[tuple[str, str]]:
-    """Yield GIDs in a driver's order: for RoCE each address once for either version."""
+    """Yield GID and type of an RDMA port in a driver's order: for RoCE each address once for either version."""
     yield f"fe80:0000:0000:0000:{ports.guid(index)}", "IB/RoCE v1"
     if ports.kind == "infiniband":
         return

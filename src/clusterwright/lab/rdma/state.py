@@ -28,18 +28,18 @@ fi
 
 
 def install(ports: SimulatedRdma, folder: Path) -> None:
-    """Write the files of ports that are up, with counters at zero."""
+    """Write the files of a host's RDMA ports, all up and with counters at zero, into the folder."""
     write_files(folder, tree(ports))
 
 
 def set_values(folder: Path, ports: SimulatedRdma, index: int, values: Mapping[str, str]) -> None:
-    """Write values to files of a host's port, by path under the port's folder."""
+    """Write values to files of a host's RDMA port, by path under the port's folder."""
     for path, text in values.items():
         (folder / ports.device(index) / "ports/1" / path).write_text(f"{text}\n")
 
 
 def add(folder: Path, ports: SimulatedRdma, index: int, growth: Mapping[str, int]) -> None:
-    """Raise counters of a host's port by the given amounts."""
+    """Raise counters of a host's RDMA port by the given amounts, by path."""
     port_folder = folder / ports.device(index) / "ports/1"
     set_values(
         folder,
@@ -50,7 +50,7 @@ def add(folder: Path, ports: SimulatedRdma, index: int, growth: Mapping[str, int
 
 
 def reset(folder: Path, ports: SimulatedRdma, index: int) -> None:
-    """Restore a host's port: up, with counters at zero."""
+    """Restore a host's RDMA port: up, with counters at zero."""
     set_values(
         folder,
         ports,

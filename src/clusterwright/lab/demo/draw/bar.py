@@ -24,12 +24,12 @@ TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and ma
 
 
 def color_class(name: str) -> str:
-    """Return the style class of a part of the recovery."""
+    """Return the style class of a part of the recovery by its name."""
     return f"part-{ORDER.index(name)}"
 
 
 def bar(recovery: Recovery, width: float) -> str:
-    """Draw one bar from the fault to new progress; each part is as long as it took."""
+    """Return the SVG of one bar from the fault to new progress; each part is as long as it took."""
     x = scale(0, recovery.seconds, 1, width - 1)
     start, drawn = 0.0, []
     for part in recovery.parts:

@@ -35,7 +35,10 @@ class Box:
 
 
 def cluster(report: DemoReport, width: float) -> str:
-    """Draw control on top, networks in the middle, compute hosts below; or one machine with its ranks."""
+    """Return the SVG of the cluster: control on top, networks in the middle, compute hosts below.
+
+    Without a cluster one machine with its ranks.
+    """
     if report.cluster is None:
         return _machine(report, width)
     drawn = report.cluster
@@ -96,7 +99,7 @@ def _rails(drawn: DrawnCluster, rails: dict[str, float], width: float) -> Iterat
 
 
 def _drops(box: Box, rails: dict[str, float]) -> Iterator[str]:
-    """Yield a host's lines to its networks; those of hosts in a second row are behind those of the first."""
+    """Yield the SVG of a host's lines to its networks; those of hosts in a second row are behind those of the first."""
     below = box.top > max(rails.values())
     for number, network in enumerate(name for name in rails if name in box.host.networks):
         x, y = box.left + FIRST_DROP + number * NEXT_DROP, rails[network]
@@ -164,7 +167,7 @@ def _failover_arrow(report: DemoReport, boxes: tuple[Box, ...]) -> Iterator[str]
 
 
 def _machine(report: DemoReport, width: float) -> str:
-    """Return the drawing of one machine with its ranks, for a demo without hosts."""
+    """Return the SVG of one machine with its ranks, for a demo without hosts."""
     ranks = max(report.world_sizes, default=len(report.hosts))
     killed_rank = report.fault["rank"] if report.fault else None
     box = tag("rect", x=1, y=1, width=width - 2, height=108, rx=7, class_="host")

@@ -31,7 +31,7 @@ BOTTOM = 38.0
 
 
 def curves(report: DemoReport, width: float) -> str:
-    """Draw the losses of both trainings by step; where they have the same bits, one line covers the other.
+    """Return the SVG of the losses of both trainings by step; where they have the same bits, one line covers the other.
 
     Empty if no loss was recorded.
     """
@@ -79,7 +79,7 @@ def _steps(x: Scale, steps: int, width: float) -> list[str]:
 
 
 def _lost_steps(report: DemoReport, x: Scale, width: float) -> list[str]:
-    """Draw a band over the repeated steps, and a line at the fault; nothing without a fault.
+    """Return the SVG of a band over the repeated steps, and of a line at the fault; nothing without a fault.
 
     No band if no step was repeated.
     """

@@ -36,7 +36,7 @@ LABELS = {
 
 
 def timeline(report: DemoReport, width: float) -> str:
-    """Draw what happened when, from the job's start to its end."""
+    """Return the SVG of what happened when, from the job's start to its end."""
     left = 82.0 if is_narrow(width) else 92.0
     ends = [span.end for lane in report.lanes for span in lane.spans] + [
         marker.time for marker in report.marks
@@ -65,7 +65,7 @@ def _clock(x: Scale, end: float, bottom: float, width: float) -> list[str]:
 
 
 def _recovery(report: DemoReport, x: Scale, bottom: float) -> list[str]:
-    """Draw the time between the fault and new progress as a band; nothing without both."""
+    """Return the SVG of a band between the fault and new progress; nothing without both."""
     if not (report.fault and report.recovery):
         return []
     start = report.fault["at_s"]
@@ -74,7 +74,7 @@ def _recovery(report: DemoReport, x: Scale, bottom: float) -> list[str]:
 
 
 def _progress(report: DemoReport, x: Scale, left: float) -> list[str]:
-    """Draw complete steps over time; the line falls back to the resumed checkpoint."""
+    """Return the SVG of complete steps over time; the line falls back to the resumed checkpoint."""
     y = scale(0, max(report.steps_total, 1), TOP + PROGRESS, TOP)
     drawn = [text_element(both_languages("steps"), 2, TOP - 12, "axis")]
     drawn += [
@@ -94,7 +94,7 @@ def _progress(report: DemoReport, x: Scale, left: float) -> list[str]:
 
 
 def _runs(report: DemoReport) -> Iterator[list[tuple[int, float]]]:
-    """Split the steps into runs of rising step numbers."""
+    """Yield the steps with their times in runs of rising step numbers; a repeated step begins a new one."""
     run: list[tuple[int, float]] = []
     for step, time in report.done:
         if run and step <= run[-1][0]:

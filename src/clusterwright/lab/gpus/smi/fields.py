@@ -99,7 +99,7 @@ def _inforom(gpu: SimulatedGpu) -> str:
 
 
 def _margin(gpu: SimulatedGpu) -> int:
-    """Return the degrees left until the GPU slows down."""
+    """Return the degrees Celsius left until the GPU slows down."""
     slowdown = gpu.number("nvmlDeviceGetTemperatureThreshold", 1)
     return slowdown - gpu.number("nvmlDeviceGetTemperature", 0)
 
@@ -244,7 +244,7 @@ def _aliases(fields: dict[str, Field]) -> dict[str, Field]:
 
 @cache
 def fields() -> dict[str, Field]:
-    """Return all fields, also under their short names."""
+    """Return all fields of `nvidia-smi --query-gpu` by name, also by their short names."""
     absent = {name: Field(_absent) for name in ABSENT}
     all_fields = absent | _general() | _health() | _pace() | _clocks() | _pcie()
     return all_fields | _aliases(all_fields)

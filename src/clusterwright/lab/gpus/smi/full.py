@@ -96,7 +96,7 @@ DISPLAY: dict[str, str | tuple[str, ...]] = {
 
 
 def full(nvml: Nvml, gpus: Sequence[SimulatedGpu], display: Sequence[str] = ()) -> Iterator[str]:
-    """Yield lines of label and value of the GPUs: of the sections in `display`, or of all."""
+    """Yield the lines of `nvidia-smi -q` about the GPUs: of the sections in `display`, or of all if it is empty."""
     sections = tuple(name for name in SECTIONS if not display or _is_of(name, display))
     yield BANNER
     yield "\n==============NVSMI LOG==============\n"

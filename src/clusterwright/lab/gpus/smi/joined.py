@@ -28,7 +28,7 @@ def links(gpu: SimulatedGpu) -> list[bool]:
 
 
 def topology(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
-    """Yield a matrix of the connections between all GPUs."""
+    """Yield the lines of a matrix of the connections between all GPUs (`nvidia-smi topo -m`)."""
     yield "\t".join(["", *(f"GPU{gpu.index}" for gpu in gpus), "CPU Affinity", "NUMA Affinity"])
     for source in gpus:
         node = str(source.number("nvmlDeviceGetNumaNodeId"))
@@ -47,7 +47,7 @@ def _topology_label(gpu: SimulatedGpu, peer: SimulatedGpu) -> str:
 
 
 def link_lines(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
-    """Yield every link of every GPU, with its rate or <inactive>."""
+    """Yield a line for every NVLink of every GPU, with its rate or <inactive> (`nvlink -s`)."""
     for gpu in gpus:
         yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
         for number, active in enumerate(links(gpu)):
@@ -59,7 +59,7 @@ _COUNTERS = ("Replay Errors", "Recovery Errors", "CRC Errors")
 
 
 def error_lines(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
-    """Yield the error counters of every link (`nvlink -e`)."""
+    """Yield the error counters of every NVLink of every GPU (`nvlink -e`)."""
     for gpu in gpus:
         yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
         for number, _ in enumerate(links(gpu)):

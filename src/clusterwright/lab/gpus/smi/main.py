@@ -60,7 +60,7 @@ def _sections(text: str) -> tuple[str, ...]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the requested output; return the real program's exit code, 15 for a lost GPU included."""
+    """Print the output of nvidia-smi for these arguments; return the real program's exit code, 15 for a lost GPU."""
     options = _parser().parse_args(arguments)
     if options.help_query_gpu:
         print("\n".join(sorted(fields())))  # noqa: T201 (a program)
@@ -145,7 +145,7 @@ def _is_chosen(gpu: SimulatedGpu, chosen: str) -> bool:
 
 
 def _address(index: int) -> str:
-    """Return the kernel's address of the GPU: a lost one does not report it."""
+    """Return the PCI address of GPU `index` from the kernel, as a lost one does not report it; else the index."""
     addresses = sorted(path.name for path in DRIVER_FILES.glob("*"))
     return addresses[index] if index < len(addresses) else str(index)
 

@@ -66,7 +66,7 @@ class Nvml:
         self.call("nvmlInit_v2")
 
     def call(self, function: str, *arguments: Any) -> None:
-        """Call an NVML function.
+        """Call an NVML function with these arguments; its results are in them.
 
         Raises:
             NvmlError: It returned an error, or the library lacks the function.
@@ -79,13 +79,13 @@ class Nvml:
             raise NvmlError(code, self._library.nvmlErrorString(code).decode())
 
     def text(self, function: str) -> str:
-        """Call an NVML function that returns a string about the system."""
+        """Call an NVML function for a text about the system and return that."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.call(function, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
 
     def cuda(self) -> str:
-        """Return the newest CUDA that the driver supports, as 12.4; NVML returns 12040."""
+        """Return the newest CUDA version that the driver supports, as 12.4; NVML returns 12040."""
         version = c_int()
         self.call("nvmlSystemGetCudaDriverVersion_v2", byref(version))
         return f"{version.value // 1000}.{version.value % 1000 // 10}"
@@ -97,7 +97,7 @@ class Nvml:
         return count.value
 
     def gpu(self, index: int) -> SimulatedGpu:
-        """Return the GPU with that index."""
+        """Return the GPU with that index of the driver."""
         handle = c_void_p()
         self.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
         return SimulatedGpu(self, index, handle)
@@ -110,37 +110,37 @@ class SimulatedGpu:
         self.nvml, self.index, self.handle = nvml, index, handle
 
     def text(self, function: str) -> str:
-        """Call an NVML function that returns a string about the GPU."""
+        """Call an NVML function for a text about the GPU and return that."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.nvml.call(function, self.handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
 
     def number(self, function: str, *arguments: int) -> int:
-        """Call an NVML function of the GPU that returns a 32-bit number, with further arguments."""
+        """Call an NVML function of the GPU, with further arguments, and return its 32-bit number."""
         number = c_uint()
         self.nvml.call(function, self.handle, *map(c_uint, arguments), byref(number))
         return number.value
 
     def big(self, function: str, *arguments: int) -> int:
-        """Call an NVML function of the GPU that returns a 64-bit number."""
+        """Call an NVML function of the GPU, with further arguments, and return its 64-bit number."""
         number = c_ulonglong()
         self.nvml.call(function, self.handle, *map(c_uint, arguments), byref(number))
         return number.value
 
     def numbers(self, function: str, count: int) -> list[int]:
-        """Call an NVML function of the GPU that returns several numbers."""
+        """Call an NVML function of the GPU that returns `count` numbers, and return those."""
         numbers = [c_uint() for _ in range(count)]
         self.nvml.call(function, self.handle, *map(byref, numbers))
         return [number.value for number in numbers]
 
     def utilization(self) -> tuple[int, int]:
-        """Return the recent utilization of its processors and its memory, in percent."""
+        """Return the recent utilization of the GPU's processors and of its memory, in percent."""
         rates = (c_uint * 2)()
         self.nvml.call("nvmlDeviceGetUtilizationRates", self.handle, rates)
         return rates[0], rates[1]
 
     def retired_pages(self, cause: int) -> int:
-        """Return the number of memory pages retired for that cause (NVML's number)."""
+        """Return the number of the GPU's memory pages retired for that cause (NVML's number)."""
         count, pages = c_uint(512), (c_ulonglong * 512)()
         self.nvml.call("nvmlDeviceGetRetiredPages", self.handle, c_int(cause), byref(count), pages)
         return count.value

@@ -22,7 +22,7 @@ class UsageError(Exception):
 
 
 def value_of(gpu: SimulatedGpu, name: str) -> str:
-    """Return the field's value without its unit; in brackets if there is none."""
+    """Return the text of a GPU's field without its unit; a text in brackets, such as [N/A], if it has no value."""
     return _value_or_error(lambda: fields()[name].read(gpu))
 
 
@@ -36,7 +36,7 @@ def _value_or_error(read: Value) -> str:
 
 
 def gpu_rows(query: str, gpus: Iterable[SimulatedGpu], flags: frozenset[str]) -> Iterator[str]:
-    """Yield a line for each GPU, after a header unless the flags have `noheader`.
+    """Yield a line of CSV with the queried fields for each GPU, after a header unless the flags have `noheader`.
 
     Raises:
         UsageError: There is no such field.
@@ -57,7 +57,7 @@ _PROCESS = {
 
 
 def process_rows(query: str, gpus: Iterable[SimulatedGpu], flags: frozenset[str]) -> Iterator[str]:
-    """Yield a line for each process that computes on a GPU."""
+    """Yield a line of CSV with the queried fields for each process that computes on a GPU, after a header."""
     names = [name.strip() for name in query.split(",")]
     _refuse_strange(names, _PROCESS)
     units = [_PROCESS[name] for name in names]

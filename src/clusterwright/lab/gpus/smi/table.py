@@ -16,7 +16,7 @@ _SPLIT = f"{'-' * 41}+{'-' * 24}+{'-' * 22}"
 
 
 def table(nvml: Nvml, gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
-    """Yield the table's lines; the first states that the GPUs are simulated."""
+    """Yield the lines of nvidia-smi's default table; the first states that the GPUs are simulated."""
     yield BANNER
     yield time.strftime("%a %b %e %H:%M:%S %Y       ")
     driver = nvml.text("nvmlSystemGetDriverVersion")
