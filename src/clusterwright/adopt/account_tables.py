@@ -49,7 +49,10 @@ class AccountRecords:
 
 
 def parse_accounts(texts: Mapping[str, str], cluster: str) -> AccountRecords:
-    """Return the records of a cluster from `sacctmgr -P show qos`, `assoc` and `user`, or from `sacctmgr dump`."""
+    """Return the accounting records of a cluster from `sacctmgr -P show qos`, `assoc` and `user`, by name.
+
+    Accounts and members are from the text of `sacctmgr dump` if `assoc` has no account.
+    """
     records = AccountRecords()
     for row in _rows(texts.get(QOS, ""), QOS, QOS_SETTINGS, records):
         records.qos[row.values.get("Name", "")] = row
@@ -80,7 +83,7 @@ def _add_association(row: AccountRecord, records: AccountRecords) -> None:
 def _rows(
     text: str, name: str, settings: Mapping[str, tuple[str, ...]], records: AccountRecords
 ) -> Iterator[AccountRecord]:
-    """Yield each line of a table as a record; the first line has the headings, blank lines are skipped.
+    """Yield each line of the table `name` as a record; the first line has the headings, blank lines are skipped.
 
     A text whose first line has no known heading yields nothing and is added to `left_out` of the records.
     """
@@ -102,7 +105,10 @@ def _rows(
 
 
 def _read_dump(text: str, records: AccountRecords) -> None:
-    """Read the lines of a dump; an account and a user belong to the account of the Parent line before them."""
+    """Add the accounts and users of the lines of a `sacctmgr dump` to the records.
+
+    Both belong to the account of the Parent line before them.
+    """
     parent, canonical = ROOT, _spellings(ASSOCIATION_SETTINGS)
     for number, line in enumerate(split_lines(text), 1):
         if not (match := _DUMP_LINE.match(line.strip())):

@@ -44,7 +44,10 @@ class UnixIds:
 
 
 def account_sections(records: AccountRecords, ids: UnixIds, left_out: list[LeftOut]) -> dict[str, Any]:
-    """Return the sections qos, teams and users; what they cannot hold is added to `left_out` by name."""
+    """Return the sections qos, teams and users of a cluster file, without empty ones, from accounting records.
+
+    What they cannot hold is added to `left_out`.
+    """
     left_out += records.left_out
     qos = dict(_qos_sections(records, left_out))
     teams = dict(_teams(records, left_out))
@@ -58,7 +61,7 @@ def account_sections(records: AccountRecords, ids: UnixIds, left_out: list[LeftO
 
 
 def is_slurm_name(name: str) -> bool:
-    """Return whether a cluster file can have the name, as that of a QOS or a reservation."""
+    """Return True if a cluster file can have the name, as that of a QOS or a reservation."""
     return is_valid(_QOS_NAME, name)
 
 
@@ -98,7 +101,7 @@ def _qos(options: dict[str, str], names: set[str]) -> dict[str, Any]:
 
 
 def _numbers(options: dict[str, str]) -> dict[str, Any]:
-    """Remove the numbers of a QOS that fields hold from its settings, and return the fields."""
+    """Remove from a QOS's settings those that fields of a cluster file hold, and return these fields."""
     section: dict[str, Any] = {}
     if 0 < parse_number(options.get("Priority", "")) <= _MOST:
         section["priority"] = parse_number(options.pop("Priority"))
@@ -140,7 +143,7 @@ def _pop_gpus(options: dict[str, str], setting: str) -> int | None:
 def _check_options(
     subject: str, section: dict[str, Any], record: AccountRecord, left_out: list[LeftOut]
 ) -> None:
-    """Move the options that a cluster file cannot hold to `left_out`."""
+    """Move the options of a section that a cluster file cannot hold to `left_out`, and remove empty options."""
     options = section.get("options", {})
     for key in [key for key, value in options.items() if not is_option(value)]:
         text = f"{subject}: {key}={options.pop(key)}"
@@ -151,7 +154,7 @@ def _check_options(
 
 
 def _settings(record: AccountRecord, above: AccountRecord | None) -> dict[str, str]:
-    """Return the settings of an association without those that it inherits from the account above."""
+    """Return the settings of an association without those that it inherits from the account `above` it."""
     inherited = above.values if above else {}
     return {
         key: value
@@ -249,7 +252,10 @@ def _unfit_user(
 def _member_settings(
     records: AccountRecords, teams: dict[str, Any], users: Mapping[str, Any], left_out: list[LeftOut]
 ) -> None:
-    """Set the limit of GPUs that all members of a team have; list other settings of members, equal ones together."""
+    """Set the limit of GPUs that all members of a team have in common, as the team's `max_gpus_per_user`.
+
+    Other settings of members are added to `left_out`, equal ones together.
+    """
     settings = {
         (user, account): _settings(record, records.accounts.get(account))
         for (user, account), record in records.members.items()

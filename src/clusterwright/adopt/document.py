@@ -19,7 +19,7 @@ _WIDTH = 100
 
 
 def document(adopted: Adopted, source: str) -> str:
-    """Return the file: a head, a section a paragraph, what is not known, and the lines that were left out."""
+    """Return the text of the cluster file: a head, a section a paragraph, what is not known, and the lines left out."""
     sections = "\n".join(
         f"{_comment(_about(key))}{''.join(_lines(key, value, 0))}" for key, value in adopted.values.items()
     )
@@ -67,7 +67,7 @@ def _comment(text: str) -> str:
 
 
 def _lines(key: str, value: Any, indent: int) -> Iterator[str]:
-    """Yield the lines of a key; a short mapping or list without mappings is one line."""
+    """Yield the lines of YAML for a key and its value; a short mapping or list without mappings is one line."""
     start = f"{' ' * indent}{_scalar(key)}:"
     inline = f"{start} {_inline(value)}\n"
     has_sections = isinstance(value, Mapping) and any(isinstance(item, Mapping) for item in value.values())

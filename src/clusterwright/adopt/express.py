@@ -130,7 +130,10 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
 def _host_sections(
     groups: Mapping[str, HostGroup], users: Mapping[str, Any], facts: SiteFacts, left_out: list[LeftOut]
 ) -> dict[str, Any]:
-    """Return the sections of shared folders, kernel settings and held packages."""
+    """Return the sections `storage` and `system` of a cluster file: shared folders, sysctl, held packages.
+
+    Without empty ones; lines of host files that they cannot hold are added to `left_out`.
+    """
     hosts = frozenset(host for group in groups.values() for host in group.hosts)
     compute = frozenset(
         host for group in groups.values() if not is_only_controller(group) for host in group.hosts
@@ -144,7 +147,7 @@ def _host_sections(
 
 
 def _configless(conf: SlurmConf) -> dict[str, bool]:
-    """Return the field of a site whose compute hosts have no slurm.conf of their own."""
+    """Return the field `configless: true` if compute hosts have no slurm.conf of their own, else nothing."""
     parameters = conf.get("SlurmctldParameters").lower().split(",")
     return {"configless": True} if "enable_configless" in [item.strip() for item in parameters] else {}
 
@@ -152,7 +155,10 @@ def _configless(conf: SlurmConf) -> dict[str, bool]:
 def _people(
     conf: SlurmConf, groups: Mapping[str, HostGroup], facts: SiteFacts, left_out: list[LeftOut]
 ) -> dict[str, Any]:
-    """Return the sections of accounting, QOS, teams, users and reservations."""
+    """Return the sections of accounting, QOS, teams, users and reservations.
+
+    Without slurmdbd only accounting and reservations.
+    """
     sections: dict[str, Any] = {}
     is_enabled = conf.plugin("AccountingStorageType", "none") == "slurmdbd"
     if is_enabled:
@@ -177,7 +183,7 @@ def _short(name: str) -> str:
 def _with_controllers(
     conf: SlurmConf, groups: dict[str, HostGroup], controllers: tuple[str, ...]
 ) -> dict[str, HostGroup]:
-    """Return the groups with a group of each controller, controllers first, in the order of slurm.conf."""
+    """Return the groups with one for each controller, those first, in the order of slurm.conf."""
     by_controller = {group.hosts[0]: group for group in groups.values() if group.is_control}
     named: dict[str, HostGroup] = {}
     for host in controllers:
@@ -191,7 +197,7 @@ def _with_controllers(
 
 
 def _group(group: HostGroup, address: str, facts: SiteFacts) -> dict[str, Any]:
-    """Return the section of a group; what slurm.conf does not say is that of the first host whose facts are known."""
+    """Return the cluster file's section of a group; what slurm.conf does not say is from the first examined host."""
     section = group.section()
     observed = next((facts.hardware[host] for host in group.hosts if host in facts.hardware), None)
     if is_only_controller(group):
@@ -215,13 +221,16 @@ def _group(group: HostGroup, address: str, facts: SiteFacts) -> dict[str, Any]:
 
 
 def is_other_topology(observed: Mapping[str, int], described: Mapping[str, int]) -> bool:
-    """Return whether a host has the processors of its line in other sockets, cores and threads (CPUs=8 names none)."""
+    """Return True if a host has the processors of its line in other sockets, cores and threads.
+
+    (CPUs=8 names none of these.)
+    """
     has_both = observed.keys() == described.keys() and prod(observed.values()) == prod(described.values())
     return has_both and dict(observed) != dict(described)
 
 
 def is_only_controller(group: HostGroup) -> bool:
-    """Return whether the host is a controller without a NodeName line."""
+    """Return True if the group is a controller without a NodeName line."""
     return group.is_control and not group.values
 
 
@@ -243,7 +252,7 @@ def _control_addresses(conf: SlurmConf) -> dict[str, IPv4Address]:
 
 
 def parse_address(text: str) -> IPv4Address | None:
-    """Return the IPv4 address; None for another text."""
+    """Return the IPv4 address of a text; None for another text."""
     try:
         return IPv4Address(text)
     except ValueError:
@@ -255,7 +264,7 @@ def _cluster_name(conf: SlurmConf) -> str:
 
 
 def _options(conf: SlurmConf, name: str, left_out: list[LeftOut]) -> dict[str, str]:
-    """Return the settings of slurm.conf that no other field has as options; slurmctld uses the last line of a key.
+    """Return the settings of slurm.conf that no other field holds, as options; slurmctld uses the last line of a key.
 
     Keys that the release does not have, secrets, and values that do not fit (`is_option`) are added to `left_out`;
     empty values are skipped.
@@ -283,7 +292,10 @@ def _options(conf: SlurmConf, name: str, left_out: list[LeftOut]) -> dict[str, s
 
 
 def _other_lines(conf: SlurmConf, left_out: list[LeftOut]) -> None:
-    """Add the lines of slurm.conf that belong to no setting, node or partition, and includes that were not read."""
+    """Add to `left_out` the lines of slurm.conf that belong to no setting, node or partition.
+
+    Also the includes that were not read.
+    """
     for file, entry in conf.entries:
         if file == "slurm.conf" and entry.key.lower() in _REPEATABLE_KEYS:
             reason = (
@@ -304,7 +316,7 @@ def _placeholders(
     host_addresses: Mapping[str, IPv4Address],
     facts: SiteFacts,
 ) -> Iterator[str]:
-    """Yield the fields whose values are not known: they are placeholders."""
+    """Yield the cluster file's fields whose values are placeholders, as they are not known."""
     yield "networks.management.rate"
     if not facts.os:
         yield "os"

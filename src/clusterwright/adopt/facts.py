@@ -28,7 +28,7 @@ _VERSION = re.compile(r"[0-9]+(\.[0-9]+){1,3}")
 
 
 def facts_of(site: RecordedSite) -> SiteFacts:
-    """Return the facts; a text that cannot be parsed is not known."""
+    """Return what the recorded texts of a site say beyond Slurm's files; a text that cannot be parsed is not known."""
     addresses: dict[str, IPv4Address] = {}
     for line in site.addresses.splitlines():
         name, _space, text = line.partition(" ")
@@ -74,7 +74,7 @@ def _hardware(host: RecordedHost) -> ObservedHardware | None:
 
 
 def _gpus(host: RecordedHost) -> Iterator[list[str]]:
-    """Yield name, memory (MiB) and driver version of each GPU."""
+    """Yield name, memory (MiB) and driver version of each GPU of a host."""
     for line in host.gpus.splitlines():
         row = [item.strip() for item in line.split(",")]
         if len(row) == len(("name", "memory", "driver")) and _VERSION.fullmatch(row[2]):
@@ -82,7 +82,7 @@ def _gpus(host: RecordedHost) -> Iterator[list[str]]:
 
 
 def _ids(hosts: Iterable[RecordedHost]) -> UnixIds:
-    """Return the ids of users and groups that have the same on all hosts.
+    """Return the uids and gids of users and groups that are the same on all hosts, by name.
 
     Hosts whose passwd or group was not read are not compared; no ids if that is all hosts.
     """
@@ -95,7 +95,10 @@ def _ids(hosts: Iterable[RecordedHost]) -> UnixIds:
 
 
 def _accounts(text: str, ids: int) -> set[tuple[Any, ...]]:
-    """Return the name and the ids of each line of passwd(5), which has two, or of group(5), which has one."""
+    """Return names with `ids` numbers of the lines of passwd(5), which has two, or of group(5), which has one.
+
+    Lines without valid numbers are left out.
+    """
     rows = (line.split(":") for line in text.splitlines())
     numbers = ((row[0], row[2 : 2 + ids]) for row in rows if len(row) > 3)
     return {(name, *map(int, texts)) for name, texts in numbers if all(map(is_id, texts))}

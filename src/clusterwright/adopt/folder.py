@@ -18,10 +18,11 @@ TABLES = (QOS, ASSOCIATIONS, USERS, DUMP, TABLE)
 
 
 def read_folder(folder: Path) -> RecordedSite:
-    """Read the folder: `slurm` has the output of `scontrol --version`, `addresses` lines of NAME ADDRESS.
+    """Return the texts of a site from a folder with its slurm.conf.
 
-    `hosts/NAME/` has the texts of a host, by the names of RecordedHost. `qos`, `associations` and `users` are tables of
-    `sacctmgr -P show`, `dump` a file of `sacctmgr dump`, `reservations` the output of `scontrol show reservation -o`.
+    `slurm` has the output of `scontrol --version`, `addresses` lines of NAME ADDRESS; `hosts/NAME/` has the texts of
+    a host, by the names of RecordedHost. `qos`, `associations` and `users` are tables of `sacctmgr -P show`, `dump` a
+    file of `sacctmgr dump`, `reservations` the output of `scontrol show reservation -o`.
 
     Raises:
         WrightError: the folder has no slurm.conf, or a file cannot be read.

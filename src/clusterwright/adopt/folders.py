@@ -37,7 +37,7 @@ class SharedFolder:
 
     @property
     def nfs_source(self) -> tuple[str, str] | None:
-        """The server and the exported path of an NFS folder that a cluster file can have."""
+        """Return server and exported path of an NFS folder that a cluster file can have, else None."""
         match = _NFS_SOURCE.fullmatch(self.source) if self.kind in _NFS_KINDS else None
         export = match[2].rstrip("/") if match else ""
         if not match or not export or any(is_within(export, folder) for folder in SYSTEM_FOLDERS):
@@ -46,7 +46,10 @@ class SharedFolder:
 
 
 def shared_folders(hosts: Mapping[str, RecordedHost]) -> tuple[SharedFolder, ...]:
-    """Return the network folders that each host mounts or exports; homes last, because runs are stored in the first."""
+    """Return the network folders that every examined host mounts or exports, without those inside others.
+
+    Homes last, because runs are stored in the first.
+    """
     tables = {name: mounted_folders(host) for name, host in hosts.items() if host.mounts}
     folders = {folder.path: folder for table in tables.values() for folder in table.values()}
     common = [
@@ -66,7 +69,7 @@ def shared_folders(hosts: Mapping[str, RecordedHost]) -> tuple[SharedFolder, ...
 
 
 def _merged(folder: SharedFolder, mounted: list[SharedFolder]) -> SharedFolder:
-    """Return the folder as all hosts mount it; of different sources none is known, of different options neither."""
+    """Return the folder as all hosts mount it; without source if sources differ, without options if these differ."""
     if len({(other.kind, other.source) for other in mounted}) > 1:
         return replace(folder, kind="", source="", options=None)
     return folder if len({other.options for other in mounted}) == 1 else replace(folder, options=None)
@@ -101,12 +104,12 @@ def _exports(host: RecordedHost, folder: SharedFolder) -> bool:
 
 
 def exported_path(line: str) -> str:
-    """Return the folder that a line of exports(5) names, without quotes and a slash at its end."""
+    """Return the folder that a line of exports(5) names, without quotes and without a slash at its end."""
     return line.split(maxsplit=1)[0].strip('"').rstrip("/")
 
 
 def _fstab(host: RecordedHost) -> Iterator[tuple[Line, list[str]]]:
-    """Yield the lines of fstab with their fields: device, folder, file system, options."""
+    """Yield each line of a host's fstab with its fields: device, folder, file system, options."""
     for number, line in enumerate(host.fstab.splitlines(), 1):
         row = line.partition("#")[0].split()
         if len(row) > 3:
@@ -116,7 +119,7 @@ def _fstab(host: RecordedHost) -> Iterator[tuple[Line, list[str]]]:
 def storage_sections(
     folders: tuple[SharedFolder, ...], hosts: frozenset[str], users: frozenset[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return a section for each folder: NFS with its server, else a folder that apply never mounts.
+    """Return the cluster file's section for each folder by name: NFS, or a folder that apply never mounts.
 
     Folders that are the home of a user are left out.
     """
@@ -130,7 +133,7 @@ def storage_sections(
 
 
 def storage_section(folder: SharedFolder, hosts: frozenset[str]) -> dict[str, Any]:
-    """Return the section of a folder; a server that is one of the hosts has the host's name.
+    """Return the cluster file's section of a folder; a server that is one of the hosts has the host's name.
 
     `kind: local` for a folder without an NFS server and path that a cluster file can have.
     """
@@ -148,7 +151,7 @@ def storage_section(folder: SharedFolder, hosts: frozenset[str]) -> dict[str, An
 
 
 def unheld_mounts(host: RecordedHost, folders: tuple[SharedFolder, ...]) -> Iterator[Line]:
-    """Yield the lines of fstab that no section has, without those of the system itself."""
+    """Yield the lines of a host's fstab that no section holds, without those of the system itself."""
     held = {folder.path for folder in folders if folder.nfs_source and folder.options is not None}
     for line, row in _fstab(host):
         if row[1] not in held and row[1] not in _SYSTEM_MOUNTS and row[2] not in ("swap", "proc", "sysfs"):
@@ -156,5 +159,5 @@ def unheld_mounts(host: RecordedHost, folders: tuple[SharedFolder, ...]) -> Iter
 
 
 def is_exported(path: str, folders: tuple[SharedFolder, ...]) -> bool:
-    """Return whether one of the folders is an export of this path."""
+    """Return True if one of the NFS folders is an export of this path."""
     return any(folder.nfs_source and folder.nfs_source[1] == path for folder in folders)

@@ -55,7 +55,9 @@ HOST_COMMANDS = {
 
 
 def gather(remote: Connection, control: str, hosts: Sequence[str] = ()) -> RecordedSite:
-    """Read the site.
+    """Return the texts of a site: Slurm's files, accounting and addresses of its control host, files of the hosts.
+
+    Of the control host and of `hosts`.
 
     Raises:
         WrightError: the control host does not answer, or has no slurm.conf.
@@ -69,7 +71,7 @@ def gather(remote: Connection, control: str, hosts: Sequence[str] = ()) -> Recor
 
 
 def read_host(host: Host, names: Sequence[str] = ()) -> RecordedHost:
-    """Read the texts of a host, or those with these names.
+    """Return the texts of a host that adopting needs, or only those with these names.
 
     Raises:
         WrightError: the host does not answer.
@@ -79,7 +81,7 @@ def read_host(host: Host, names: Sequence[str] = ()) -> RecordedHost:
 
 
 def gather_watched(remote: Connection, cluster: Cluster) -> RecordedSite:
-    """Read what `wright diff` watches: Slurm's files, and accounts and reservations if the file has some.
+    """Return the texts that `wright diff` compares: Slurm's files, with accounting if the file watches that.
 
     Raises:
         WrightError: the control host does not answer, or has no slurm.conf.
@@ -90,7 +92,10 @@ def gather_watched(remote: Connection, cluster: Cluster) -> RecordedSite:
 
 
 def gather_watched_hosts(remote: Connection, cluster: Cluster) -> dict[str, RecordedHost | None]:
-    """Read what `wright diff` watches of each host that exists; None for a host that does not answer."""
+    """Return the texts of each host that `wright diff` compares; None for one that does not answer.
+
+    Without hosts that a cloud creates on demand.
+    """
 
     def read(name: str) -> RecordedHost | None:
         try:
@@ -102,7 +107,10 @@ def gather_watched_hosts(remote: Connection, cluster: Cluster) -> dict[str, Reco
 
 
 def gather_tables(host: Host) -> dict[str, str]:
-    """Read accounts, users, QOS and reservations from slurmdbd and slurmctld: all, or what the login user may see."""
+    """Return the tables of accounts, users, QOS and reservations from slurmdbd and slurmctld.
+
+    All, or what the login user may see; "" for a table that cannot be read.
+    """
     commands = {
         QOS: client.all_qos(),
         ASSOCIATIONS: client.all_associations(),
@@ -116,7 +124,7 @@ def gather_tables(host: Host) -> dict[str, str]:
 
 
 def gather_slurm(host: Host) -> RecordedSite:
-    """Read the Slurm files of the control host, with what they include.
+    """Return the Slurm files of the control host, with the files that they include.
 
     Raises:
         WrightError: the host does not answer, or has no slurm.conf.
@@ -167,7 +175,7 @@ def _run(host: Host, prelude: str, commands: dict[str, str]) -> dict[str, str]:
 
 
 def _addresses(host: Host, site: RecordedSite) -> str:
-    """Return NAME ADDRESS of the controllers and nodes, as the control host resolves them."""
+    """Return lines NAME ADDRESS of the controllers and nodes, as the control host resolves them."""
     conf = parse_conf(site.sources(), "")
     names = {name: name for name in (*conf.hosts, *map(controller_name, conf.controllers))}
     lines = "".join(f"{name}\n" for name in sorted(names))

@@ -59,12 +59,15 @@ class HostGroup:
         return section
 
     def processor_keys(self) -> dict[str, str]:
-        """Return the line's keys of processors as options, which replace those of `cpus`."""
+        """Return the NodeName line's keys of processors as options, which replace those of `cpus`."""
         keys = {key: value for key, value in self.values.items() if key in CPU_KEYS}
         return {spelled(key, "NodeName"): value for key, value in (keys or {"cpus": "1"}).items()}
 
     def _cpus(self, options: dict[str, str]) -> dict[str, int]:
-        """Return the processors; a line that says more than sockets, cores and threads stays in the options."""
+        """Return sockets, cores per socket and threads per core of a NodeName line, and remove its keys.
+
+        A line that says more than these, or too many, stays in `options`.
+        """
         numbers = {key: parse_number(options.get(key, "")) for key in CPU_KEYS}
         cpus, boards = numbers["cpus"] or numbers["procs"], numbers["boards"] or 1
         cores, threads = numbers["corespersocket"] or 1, numbers["threadspercore"] or 1
@@ -85,7 +88,7 @@ class HostGroup:
         }
 
     def _memory(self, options: dict[str, str]) -> str:
-        """Return the installed memory, of which 31/32 is Slurm's RealMemory; `realmemory` leaves the options.
+        """Return the installed memory, of which Slurm's RealMemory is 31/32; `realmemory` leaves the options.
 
         Without a RealMemory above 1 it is 2GiB, and the options get Slurm's default 1.
         """
@@ -115,7 +118,10 @@ class HostGroup:
 def node_groups(
     conf: SlurmConf, controllers: tuple[str, ...], left_out: list[LeftOut]
 ) -> dict[str, HostGroup]:
-    """Return the groups by name."""
+    """Return the node groups by name: hosts with equal NodeName values, partitions and role.
+
+    Hosts that a cluster file cannot have are added to `left_out`.
+    """
     partitions = {partition.name: conf.hosts_in(partition) for partition in conf.partitions}
     groups: dict[tuple[Any, ...], HostGroup] = {}
     for entry in conf.nodes:
@@ -136,13 +142,13 @@ def node_groups(
 
 
 def free_name(stem: str, used: Mapping[str, object]) -> str:
-    """Return a name that no group has: the stem, or the stem with a number."""
+    """Return the stem, or the stem with a number, whichever is not used yet."""
     candidates = (stem, *(f"{stem}-{number}" for number in range(2, len(used) + 3)))
     return next(name for name in candidates if name not in used)
 
 
 def group_stem(host: str) -> str:
-    """Return the name of a group after its first host: the host's name without its number."""
+    """Return the name for a group by its first host: the host's name without its number, or `nodes`."""
     return re.sub(r"[^A-Za-z]*[0-9].*", "", host).rstrip("-") or "nodes"
 
 
@@ -170,7 +176,7 @@ def _line_values(conf: SlurmConf, entry: ConfEntry, left_out: list[LeftOut]) -> 
 
 
 def per_host(entry: ConfEntry) -> dict[str, dict[str, str]]:
-    """Return the items of NodeAddr, NodeHostname, Port and BcastAddr by host, paired as Slurm pairs them."""
+    """Return the items of NodeAddr, NodeHostname, Port and BcastAddr by key and host, paired as Slurm pairs them."""
     hosts = _in_order(entry.name)
     items_by_key = {}
     for key in PER_HOST:
@@ -182,6 +188,6 @@ def per_host(entry: ConfEntry) -> dict[str, dict[str, str]]:
 
 
 def _in_order(hostlist: str) -> list[str]:
-    """Expand a hostlist in the order of its items."""
+    """Return the names of a hostlist in the order of its items."""
     parts = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", hostlist)
     return [name for part in parts for name in (expand_valid(part) or (part,))]

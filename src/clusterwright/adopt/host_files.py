@@ -38,9 +38,9 @@ def host_settings(
     users: frozenset[str],
     folders: tuple[SharedFolder, ...],
 ) -> HostSettings:
-    """Return the settings that all compute hosts, or for packages all hosts, have in common, and all other lines.
+    """Return sysctl settings of all compute hosts and held packages of all hosts, and all other lines.
 
-    `users` and `folders` are those of the cluster file.
+    The other lines are those of host files that no field holds. `users` and `folders` are those of the cluster file.
     """
     sysctl = _common_sysctl([host for name, host in hosts.items() if name in compute])
     held = _common_packages(hosts.values())
@@ -63,7 +63,7 @@ def host_settings(
 
 
 def sysctl_of(host: RecordedHost) -> dict[str, str]:
-    """Return the kernel settings in the files of a host; of a name with several lines the last counts."""
+    """Return the kernel settings in the sysctl files of a host by name; of several lines the last counts."""
     pairs = (_SETTING.fullmatch(text) for _file, _number, text in file_lines(host.sysctl))
     return {match[1].replace("/", "."): " ".join(match[2].split()) for match in pairs if match}
 
@@ -115,7 +115,10 @@ def _package_lines(host: RecordedHost, held: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _rules(text: str) -> Iterator[Line]:
-    """Yield a line for each chain of `nft list ruleset` or `iptables-save`, with the number of its rules."""
+    """Yield a line with the number of rules for each firewall chain that has any.
+
+    The text is the output of `nft list ruleset` or `iptables-save`.
+    """
     chains: dict[str, tuple[int, int]] = {}
     table, chain = "", ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -139,7 +142,7 @@ def _rules(text: str) -> Iterator[Line]:
 
 
 def _units(host: RecordedHost) -> Iterator[tuple[Line, str]]:
-    """Yield enabled and masked units that the site wrote, their drop-ins, and failed units."""
+    """Yield enabled and masked units that the site wrote, their drop-ins, and failed units, each with a reason."""
     states = dict(line.split()[:2] for line in host.units.splitlines() if len(line.split()) > 1)
     for number, path in enumerate(host.unit_files.splitlines(), 1):
         name = path.rpartition("/")[2]
@@ -156,7 +159,7 @@ def _units(host: RecordedHost) -> Iterator[tuple[Line, str]]:
 
 
 def _people(host: RecordedHost, users: frozenset[str]) -> Iterator[tuple[Line, str]]:
-    """Yield the accounts of people in /etc/passwd that are not in the cluster file."""
+    """Yield a line for each account of a person in /etc/passwd that is not in the cluster file, with a reason."""
     for number, line in enumerate(host.passwd.splitlines(), 1):
         row = line.split(":")
         is_person = len(row) > 3 and is_id(row[2])

@@ -10,7 +10,7 @@ Line = tuple[str, int, str]  # file, number, text
 
 
 def file_lines(text: str) -> Iterator[Line]:
-    """Yield the lines of the files that have more than a comment."""
+    """Yield file, number and text of each line with more than a comment, from a text of several files."""
     file, number = "", 0
     for line in text.splitlines():
         if match := _HEADING.fullmatch(line):
@@ -23,5 +23,5 @@ def file_lines(text: str) -> Iterator[Line]:
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text is the number of a user or group."""
+    """Return True if a text is the number of a user or group."""
     return text.isascii() and text.isdigit() and len(text) < 11

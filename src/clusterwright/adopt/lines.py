@@ -20,7 +20,7 @@ SECRETS = frozenset({"storagepass", "jobcomppass"})
 
 
 def redacted(key: str, value: str) -> str:
-    """Return KEY=VALUE for people, without a password."""
+    """Return KEY=VALUE for people, with `...` in place of a password."""
     return f"{key}={'...' if key.lower() in SECRETS else value}"
 
 
@@ -38,13 +38,13 @@ class LeftOut:
 
 
 def spelled(key: str, line: str = "") -> str:
-    """Return the key as slurm.conf(5) spells it."""
+    """Return the key as slurm.conf(5) spells it; `line` names a kind of line, such as NodeName."""
     span = key_spans("slurm.conf", line).get(key.lower())
     return span.name if span else key[:1].upper() + key[1:]
 
 
 def is_option(value: str) -> bool:
-    """Return whether a text can be a value of `options`, or a line of `slurm.files`, in a cluster file.
+    """Return True if a text can be a value of `options`, or a line of `slurm.files`, in a cluster file.
 
     It is printable, not blank, and has no hash, backslash or double quote.
     """
@@ -52,7 +52,7 @@ def is_option(value: str) -> bool:
 
 
 def is_supported_key(key: str, slurm_release: str, line: str = "") -> bool:
-    """Return whether that Slurm release has the key."""
+    """Return True if that Slurm release has the key; `line` names a kind of line, such as NodeName."""
     span = key_spans("slurm.conf", line).get(key.lower())
     return span is not None and span.covers(slurm_release)
 
@@ -63,7 +63,7 @@ def omit_keys(values: Mapping[str, Value], *keys: str) -> dict[str, Value]:
 
 
 def is_valid(adapter: TypeAdapter[Any], value: object) -> bool:
-    """Return whether a field of the cluster file with this type can have the value."""
+    """Return True if a field of the cluster file with this type can have the value."""
     try:
         adapter.validate_python(value)
     except ValidationError:

@@ -66,7 +66,7 @@ class Difference:
 
 
 def differences(old: SlurmConf, new: SlurmConf) -> tuple[Difference, ...]:
-    """Return what differs in meaning between two slurm.conf of the same release."""
+    """Return where two slurm.conf of the same release differ in meaning; empty if nowhere."""
     ours, theirs = dict(_meanings(old)), dict(_meanings(new))
     return tuple(
         Difference(subject, key, ours.get((subject, key), ""), theirs.get((subject, key), ""))
@@ -76,7 +76,7 @@ def differences(old: SlurmConf, new: SlurmConf) -> tuple[Difference, ...]:
 
 
 def _meanings(conf: SlurmConf) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield ((subject, key), value) of everything that slurm.conf says."""
+    """Yield ((subject, key), value) for everything that slurm.conf says, as normalized texts."""
     for key, lines in conf.settings.get("slurm.conf", {}).items():
         if key not in _CONTROLLER_KEYS and key != "include":
             yield ("setting", key), meaning_of(key, lines[-1].value)
@@ -122,7 +122,7 @@ def _processors(node: ConfEntry) -> tuple[int, ...]:
 
 
 def meaning_of(key: str, value: str) -> str:
-    """Return what a value means: words of a list sorted, times in minutes, yes and no in one spelling."""
+    """Return the meaning of a value as text: words of a list sorted, times in minutes, yes and no in one spelling."""
     text = value.strip().lower()
     if text in _NO_LIMIT:
         return "unlimited"

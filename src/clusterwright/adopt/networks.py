@@ -18,9 +18,10 @@ _LARGEST_PREFIX, _MOST_GROUPS = 8, 512
 def addressed(
     groups: Mapping[str, HostGroup], host_addresses: Mapping[str, IPv4Address]
 ) -> tuple[dict[str, HostGroup], dict[str, str], IPv4Network]:
-    """Return the groups, each with consecutive addresses, the first address of each, and the network.
+    """Return groups each with consecutive addresses, the first address of each, and the management network.
 
-    Without an address of every host, or with addresses that no cluster file can have, all addresses are placeholders.
+    Groups are split for that. Without an address of every host, or with addresses that no cluster file can have, all
+    addresses are placeholders.
     """
     hosts = [host for group in groups.values() for host in group.hosts]
     subnet = _subnet([host_addresses[host] for host in hosts if host in host_addresses])

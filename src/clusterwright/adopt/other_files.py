@@ -26,7 +26,7 @@ Meaning = tuple[str, ...]
 
 
 def site_files(sources: Iterable[Source], conf: SlurmConf, cluster: Cluster) -> dict[str, list[str]]:
-    """Return the lines of the files whose meaning the fields of the cluster file do not have."""
+    """Return by kind the lines of those Slurm files that say what the cluster file's fields do not."""
     return {
         source.kind: list(_lines(source))
         for source in sources
@@ -35,7 +35,7 @@ def site_files(sources: Iterable[Source], conf: SlurmConf, cluster: Cluster) -> 
 
 
 def _lines(source: Source) -> Iterator[str]:
-    """Yield the lines without comments that `slurm.files` can have, with those of included files."""
+    """Yield a file's lines without comments that `slurm.files` can have, with those of included files."""
     if source.kind == "topology.yaml":
         lines = (_COMMENT.sub("", line).rstrip() for line in split_lines(source.text))
         yield from (line for line in lines if is_option(line))
@@ -48,7 +48,7 @@ def _lines(source: Source) -> Iterator[str]:
 
 
 def other_lines(conf: SlurmConf, cluster: Cluster) -> tuple[LeftOut, ...]:
-    """Return the lines that the files rendered from the cluster file do not have, in the order of the files."""
+    """Return the lines of the site's files that the files rendered from the cluster file do not have, in order."""
     rendered = _rendered(cluster, conf.slurm_release)
     rendered_meanings = {
         meaning for kind, entry in rendered.entries for meaning in _meanings(rendered, kind, entry)
@@ -68,7 +68,7 @@ def other_lines(conf: SlurmConf, cluster: Cluster) -> tuple[LeftOut, ...]:
 
 
 def file_differences(cluster: Cluster, conf: SlurmConf, kind: str) -> list[Difference]:
-    """Return where a file of the site means something else than the cluster file, first the cluster file's value."""
+    """Return where a file of the site means something else than the cluster file, whose value is first."""
     rendered = _rendered(cluster, conf.slurm_release)
     kind = "topology.conf" if kind == "topology.yaml" else kind
     ours, theirs = (

@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 def partition_sections(
     conf: SlurmConf, groups: Mapping[str, HostGroup], left_out: list[LeftOut]
 ) -> dict[str, dict[str, Any]]:
-    """Return the sections by name; only the last default partition is one, as for slurmctld.
+    """Return the cluster file's sections of partitions by name; of several defaults only the last is one.
 
     Partitions whose name does not fit, or whose nodes are in no group, are added to `left_out`.
     """
@@ -62,7 +62,10 @@ def _unknown_hosts(conf: SlurmConf, entry: ConfEntry, hosts: frozenset[str], lef
 
 
 def _fields(conf: SlurmConf, entry: ConfEntry, left_out: list[LeftOut]) -> dict[str, Any]:
-    """Return the keys as fields, and as options where no field holds their value."""
+    """Return the keys of a partition as fields of its section, and as options where no field holds their value.
+
+    Keys that the release does not have are added to `left_out`.
+    """
     options: dict[str, str] = {}
     for key, value in omit_keys(entry.values, "nodes", "default").items():
         if not is_supported_key(key, conf.slurm_release, "PartitionName") or not is_option(value):

@@ -52,13 +52,13 @@ class RecordedSite:
     tables: Mapping[str, str] = field(default_factory=dict)
 
     def sources(self) -> tuple[Source, ...]:
-        """Return the files that Slurm reads, each with those that it includes."""
+        """Return the files of the site that Slurm reads, each with those that it includes."""
         paths = {kind: posixpath.join(self.folder, kind) for kind in KINDS}
         present = [(kind, path) for kind, path in paths.items() if path in self.files]
         return tuple(self._source(path, kind, _DEEPEST) for kind, path in present)
 
     def missing_includes(self) -> tuple[str, ...]:
-        """Return the absolute paths of included files that are not among the files."""
+        """Return the absolute paths of included files whose text was not read, sorted."""
         return tuple(sorted({path for source in self.sources() for path in self._missing(source)}))
 
     def _missing(self, source: Source) -> set[str]:

@@ -26,7 +26,11 @@ _START = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
 def reservation_sections(
     text: str, nodes: frozenset[str], sections: Mapping[str, Any], left_out: list[LeftOut]
 ) -> dict[str, dict[str, Any]]:
-    """Return the reservations by name; `nodes` are those of compute groups, `sections` has teams and users."""
+    """Return the cluster file's sections of reservations by name, from Slurm's reservations.
+
+    Those that it cannot hold are added to `left_out`; `nodes` are those of compute groups, `sections` has teams and
+    users.
+    """
     reservations: dict[str, dict[str, Any]] = {}
     for number, record in parse_reservations(text):
         name = record["ReservationName"]
@@ -75,7 +79,10 @@ def _section(
 
 
 def _access(record: Record, sections: Mapping[str, Any]) -> tuple[dict[str, list[str]], str]:
-    """Return users and teams of a reservation; root alone means nobody."""
+    """Return the users or teams that may use a reservation, and why a cluster file cannot have them, "" if it can.
+
+    root alone means nobody.
+    """
     users, teams = sorted(record.split("Users")), sorted(record.split("Accounts"))
     if users == ["root"] and not teams:
         return {}, ""

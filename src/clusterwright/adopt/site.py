@@ -33,7 +33,7 @@ class Site:
 def describe(
     sources: Iterable[Source], version: str, source_name: str, facts: SiteFacts | None = None
 ) -> Site:
-    """Return the site of these files; `version` is that of its Slurm.
+    """Return the site that these Slurm files describe, with its cluster file; `version` is that of its Slurm.
 
     Raises:
         WrightError: `no-nodes`: slurm.conf describes no host or no partition that a cluster file can have.

@@ -23,18 +23,18 @@ _ELSEWHERE = frozenset({"gid", "uid", "ssh_keys", "admin"})  # of hosts, not of 
 
 
 def is_watched(cluster: Cluster) -> bool:
-    """Return whether the file describes what only the site changes."""
+    """Return True if the cluster file describes parts of Slurm or accounting that only the site changes."""
     return cluster.slurm.is_of_site and not (cluster.manages("slurm") and cluster.manages("teams"))
 
 
 def watches_accounts(cluster: Cluster) -> bool:
-    """Return whether the file describes accounts or reservations that only the site changes."""
+    """Return True if the cluster file describes accounts or reservations that only the site changes."""
     has_any = any((cluster.qos, cluster.teams, cluster.users, cluster.reservations))
     return cluster.slurm.is_of_site and has_any and not cluster.manages("teams")
 
 
 def watched(cluster: Cluster, site: RecordedSite) -> list[str]:
-    """Return where the site means something else than the file: first the file's value, then the site's."""
+    """Return a line for each place where the site's Slurm differs from the cluster file: the file's value first."""
     lines = [] if cluster.manages("slurm") else list(_slurm_files(cluster, site))
     return lines + (list(_accounts(cluster, site)) if watches_accounts(cluster) else [])
 
@@ -75,7 +75,7 @@ def _section_differences(
 
 
 def _fields(entry: Any) -> dict[str, Any]:
-    """Return what the entry sets, one by one also in `options`; of a repeated reservation only the hour."""
+    """Return what a section sets, by field, with its `options` one by one; of a repeated reservation only the hour."""
     fields: dict[str, Any] = entry.model_dump(mode="json", exclude_unset=True, exclude=_ELSEWHERE)
     fields |= fields.pop("options", {})
     if fields.get("repeat", "once") != "once":

@@ -18,7 +18,7 @@ TEXTS = ("sysctl", "mounts", "fstab", "exports", "holds", "passwd")  # of a host
 
 
 def watches_hosts(cluster: Cluster) -> bool:
-    """Return whether the file describes settings of hosts that only the site changes."""
+    """Return True if the cluster file describes settings of hosts that only the site changes."""
     return cluster.slurm.is_of_site and any(
         (
             cluster.system.sysctl and not cluster.manages("kernel"),
@@ -30,9 +30,9 @@ def watches_hosts(cluster: Cluster) -> bool:
 
 
 def watched_hosts(cluster: Cluster, texts: Mapping[str, RecordedHost | None]) -> list[str]:
-    """Return the differences between the file and its hosts, equal ones of several hosts once.
+    """Return a line for each difference between the cluster file and its hosts, with the hosts that have it.
 
-    The text of a host that did not answer is None.
+    The text of a host that did not answer is None; hosts without text are skipped.
     """
     hosts_by_line: dict[str, list[str]] = {}
     for host in cluster.hosts():
@@ -71,7 +71,7 @@ def _nfs_folders(cluster: Cluster) -> dict[str, Nfs]:
 
 
 def _folders(cluster: Cluster, text: RecordedHost) -> Iterator[Difference]:
-    """Yield the NFS folders of the file that the host neither mounts so nor exports."""
+    """Yield the NFS folders of the cluster file that the host neither exports nor mounts as described."""
     hosts = frozenset(host.name for host in cluster.hosts())
     mounted = mounted_folders(text)
     for name, folder in _nfs_folders(cluster).items():
