@@ -42,7 +42,7 @@ _ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 
 
 def app(*, is_help: bool = False) -> App:
-    """Return the command tree; Cyclopts imports a command's module when the command is used.
+    """Return the command tree of `wright`; Cyclopts imports a command's module when the command is used.
 
     `is_help`: for the help of a command, whose formatter takes a moment to import.
     """
@@ -68,14 +68,17 @@ def app(*, is_help: bool = False) -> App:
 
 
 def _version() -> str:
-    """Return the version; reading it takes milliseconds that no other command needs."""
+    """Return Clusterwright's version; reading it takes milliseconds that no other command needs."""
     from clusterwright import __version__
 
     return __version__
 
 
 def _check_numbers(_type: object, value: object) -> None:
-    """Refuse numbers that no option means, and that overflow or take forever: beyond MOST, infinite or NaN."""
+    """Raise ValueError for a number that no option means: beyond MOST, infinite or NaN.
+
+    Such numbers overflow or take forever. Of a dataclass of options, each field is checked.
+    """
     for name, number in vars(value).items() if hasattr(value, "__dataclass_fields__") else [("", value)]:
         if isinstance(number, int | float) and not abs(number) <= MOST:
             option = f"--{name.replace('_', '-')}: " if name else ""
@@ -88,7 +91,7 @@ def _default_text(value: object) -> str | None:
 
 
 def commands() -> list[tuple[str, str]]:
-    """Return every command and its summary line."""
+    """Return the name of every command and its summary line."""
     from clusterwright.cli._listing import summary_line
 
     return [(_command_name(name), summary_line(__path__[0], name)) for name in _modules()]
@@ -182,7 +185,7 @@ def _complete() -> NoReturn:
 
 
 def _report(error: WrightError) -> int:
-    """Print an error on stderr, or with --json as a document on stdout; return the exit code of the command."""
+    """Print an error on stderr, or with --json as a document on stdout; return its exit code."""
     if not is_json_requested(sys.argv[1:]):
         sys.stderr.write(_wrap(f"{error}\n", sys.stderr))
     else:
@@ -200,7 +203,7 @@ def _wrap(text: str, stream: Any) -> str:
 
 
 def _discard_output() -> None:
-    """Keep the interpreter from writing the rest of stdout at its exit, which would fail again."""
+    """Replace stdout by /dev/null, as writing the rest at the interpreter's exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

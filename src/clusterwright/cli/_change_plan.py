@@ -21,9 +21,9 @@ FEW = 3  # more new files of one folder are shown as a count
 
 
 def show_plan(report: ChangeReport, most_diff_lines: int | None = None) -> None:
-    """Print counts, then one entry per distinct change: its hosts, cost and diff (new files: see `wright render`).
+    """Print counts, then one entry per distinct change with its hosts, cost and diff, then notes and skipped hosts.
 
-    Diffs of more than `most_diff_lines` lines together are counted instead.
+    Diffs of more than `most_diff_lines` lines together are counted instead; None: no limit. New files have no diff.
     """
     from clusterwright.config.names import fold
 
@@ -80,7 +80,7 @@ def _impact(report: ChangeReport) -> str:
 
 
 def _diff_lines(action: Action) -> list[str]:
-    """Return the lines of an action's diff without its header; none for the library, which is code."""
+    """Return the indented lines of an action's diff without its header; none for the library, which is code."""
     from clusterwright.provision.roles.training import LIBRARY
 
     if action.id.startswith(f"file:{LIBRARY}/"):
@@ -89,7 +89,7 @@ def _diff_lines(action: Action) -> list[str]:
 
 
 def _colored(line: str) -> str:
-    """Return a line of the plan with the color of an added or removed line, on a terminal that shows colors."""
+    """Return a line of the plan, in color if it is an added or removed line and stdout is a terminal with colors."""
     color = {"    +": "\x1b[32m", "    -": "\x1b[31m"}.get(line[:5])
     if not color or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return line
@@ -97,10 +97,10 @@ def _colored(line: str) -> str:
 
 
 def plan_lines(actions: Iterable[Action], *, with_diffs: bool = True) -> list[str]:
-    """Return the plan as text; more than FEW new files of one folder become one line.
+    """Return the lines of a plan: each action, and its diff; more than FEW new files of a folder are one line.
 
-    New files and all files of our library have no diff, others only `with_diffs`; the cost is omitted if the change is
-    live.
+    New files and all files of our library have no diff, others only `with_diffs`; the cost is omitted if the change
+    is live.
     """
     from clusterwright.config.field import Cost
     from clusterwright.onhost.provision.change import Verb

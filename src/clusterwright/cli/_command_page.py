@@ -76,7 +76,7 @@ With `--json`, stdout has one JSON document. So it has for an error: `{{"errors"
 
 
 def cli_page() -> str:
-    """Render the page."""
+    """Return docs/reference/cli.md: options, environment, exit codes, and every command with its examples."""
     summaries = dict(commands())
     head = _HEAD.format(
         commands="".join(
@@ -95,7 +95,7 @@ def cli_page() -> str:
 
 
 def _with_examples(details: str) -> str:
-    """Add the examples of each command below its section."""
+    """Return the text of the commands with the examples of each below its section."""
     blocks = _HEADING.split(details)
     commands_by_words = {command.words: command for command in all_commands()}
     for index in range(1, len(blocks), 2):

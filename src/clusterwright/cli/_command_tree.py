@@ -31,7 +31,7 @@ class CommandOption:
 
     @property
     def is_positional(self) -> bool:
-        """True for a positional argument."""
+        """Return True for a positional argument, whose name has no hyphen in front."""
         return not self.names[0].startswith("-")
 
 
@@ -47,12 +47,12 @@ class Command:
 
     @property
     def examples(self) -> dict[str, str]:
-        """Lines to copy, and what each of them does."""
+        """Return the command's examples: lines to copy, and what each of them does."""
         return examples(self.words)
 
     @property
     def synopsis(self) -> str:
-        """The usage line without `wright` and the command's own words."""
+        """Return the usage line of the command without `wright` and the command's own words."""
         parts = [] if self.is_runnable else ["COMMAND"]
         parts += ["[OPTION]..."] if any(not option.is_positional for option in self.options) else []
         for option in self.options:
@@ -65,13 +65,13 @@ class Command:
 
 
 def command_tree() -> tuple[Command, ...]:
-    """Return the commands in the order of `wright --help`."""
+    """Return the commands of `wright`, with their subcommands, in the order of `wright --help`."""
     tree = app()
     return tuple(_command(tree[name], (name,), (tree,)) for names in GROUPS.values() for name in names)
 
 
 def all_commands() -> Iterator[Command]:
-    """Yield every command that can be run, with those of groups."""
+    """Yield every command that can be run, also those of groups."""
     pending = list(command_tree())
     while pending:
         command = pending.pop(0)

@@ -14,9 +14,10 @@ _EVENTS = ("open", "os.listdir", "os.scandir")  # of Python, before it opens a p
 
 
 def refuse_links_out(folder: str) -> None:
-    """From now on no path that goes through the folder opens what is outside of it, whichever module opens it.
+    """Make this process refuse to open what a path through the folder leads to outside of it.
 
-    Modules are exempt, because an environment in the folder may link to them, unless the folder itself has modules.
+    It cannot be undone, and holds for all modules. Python's modules are exempt, because an environment in the folder
+    may link to them, unless the folder itself has modules.
     """
     top = _with_slash(os.path.realpath(folder))
     modules = tuple(
@@ -39,7 +40,7 @@ def refuse_links_out(folder: str) -> None:
 
 
 def _leads_out(absolute: str, top: str) -> bool:
-    """Return whether a path goes through the folder and ends outside of it."""
+    """Return True if an absolute path goes through the folder `top` and ends outside of it."""
     if _with_slash(os.path.realpath(absolute)).startswith(top):
         return False
     parts = absolute.split("/")

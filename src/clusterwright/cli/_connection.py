@@ -32,7 +32,7 @@ LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out n
 
 
 def is_host_name(text: str) -> bool:
-    """Return whether the text is HOST or USER@HOST, which ssh does not take for an option."""
+    """Return True if the text is HOST or USER@HOST, which ssh does not take for an option."""
     return _HOST_NAME.fullmatch(text) is not None and not text.startswith("-")
 
 
@@ -46,7 +46,9 @@ class RunLocation:
 
 
 def find_run(reference: str, cluster: Path | None, *, cancels: bool = False) -> RunLocation:
-    """Locate a run by its folder, by its name in ./runs, or in the cluster; `cancels`: as for `run_folders.find`.
+    """Return where a run is, by its folder, its name in ./runs, or any reference in the cluster.
+
+    For a run of the cluster the reference is not looked up. `cancels`: as for `run_folders.find`.
 
     Raises:
         WrightError: it is no local run, and no cluster file is found.
@@ -60,7 +62,7 @@ def find_run(reference: str, cluster: Path | None, *, cancels: bool = False) -> 
 
 
 def cluster_of_run(reference: str, cluster: Path | None) -> Cluster:
-    """Load the cluster file for a run that is not on this machine.
+    """Return the cluster for a run that is not on this machine, from its file or learned from Slurm.
 
     Raises:
         WrightError: there is no cluster file; `no-run` if there are local runs.
@@ -73,9 +75,10 @@ def cluster_of_run(reference: str, cluster: Path | None) -> Cluster:
 
 
 def local_run(reference: str, cluster: Path | None, *, cancels: bool = False) -> Path | None:
-    """Return the folder of a run on this machine; job ids and `last` mean local runs only without a cluster file.
+    """Return the folder of a run on this machine; None if it is none.
 
-    A name alone means a run of the caller: in a folder that others may write, anybody can give a run that name.
+    Job ids and `last` mean local runs only without a cluster file. A name alone means a run of the caller: in a
+    folder that others may write, anybody can give a run that name.
     """
     from clusterwright.onhost.runs.run_folders import caller_uid, find, owner_of
 
@@ -117,14 +120,14 @@ def is_unmanaged(named: Path | None, job_file: Path | None = None) -> bool:
 
 @cache
 def _has_slurm() -> bool:
-    """Ask once in a command whether this machine has Slurm: a ping that is not answered takes seconds."""
+    """Return True if this machine has Slurm; asked once in a command: an unanswered ping takes seconds."""
     from clusterwright.launch.unmanaged.gather import has_slurm
 
     return has_slurm()
 
 
 def find_cluster(named: Path | None, reference: str = "") -> Cluster:
-    """Load the cluster file that a command works on, or learn the cluster from Slurm.
+    """Return the cluster that a command works on, from its cluster file or learned from Slurm.
 
     `reference`: the run, job or host that the command is about, and that is none on this machine.
 
@@ -139,7 +142,7 @@ def find_cluster(named: Path | None, reference: str = "") -> Cluster:
 
 
 def managed_cluster(named: Path | None) -> Cluster:
-    """Load the cluster file of a command that logs in to hosts.
+    """Return the cluster of a command that logs in to hosts, from its cluster file.
 
     Raises:
         WrightError: no file is found, or the cluster is one that Clusterwright did not build.
@@ -161,7 +164,7 @@ def _unmanaged() -> WrightError:
 
 
 def unmanaged_cluster(named: Path | None) -> Cluster:
-    """Return the cluster that Slurm on this machine or on a login host describes.
+    """Return the cluster that Slurm describes, on this machine or on the login host `ssh://HOST`.
 
     Raises:
         WrightError: the host does not answer, has no Slurm, or no folder that nodes can read.
@@ -181,10 +184,10 @@ def cluster_file(
     reference: str = "",
     otherwise: str = "",
 ) -> Path:
-    """Return the path of `--cluster`, $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml or cluster.yaml beside the job file.
+    """Return the path of the cluster file: `--cluster`, the variable, ./cluster.yaml or beside the job file.
 
-    `accepts_login`: the command also works with `ssh://HOST`, so that errors name it. `reference`: see `find_cluster`.
-    `otherwise`: what works without a cluster file, for the fix.
+    `accepts_login`: the command also works with `ssh://HOST`, so that errors name it. `reference`: see
+    `find_cluster`. `otherwise`: what works without a cluster file, for the fix.
 
     Raises:
         WrightError: no file is found; the message lists the paths that were tried. Or one is found that another user
@@ -296,7 +299,7 @@ def _candidates(job_file: Path | None) -> list[Path]:
 
 
 def connection_to(cluster: Cluster) -> Connection:
-    """Return an SSH connection: through the lab's ssh_config for a lab, through the user's otherwise.
+    """Return the connection to the hosts of a cluster: by SSH, through the lab's or the user's ssh_config.
 
     Without SSH if Slurm's commands run on this machine.
     """

@@ -21,7 +21,7 @@ _NO_START = ("N/A", "")
 
 
 def show_event(event: Mapping[str, Any]) -> None:
-    """Print a progress event on stderr."""
+    """Print a progress event of a session's job on stderr."""
     kind, job = event["event"], event.get("job", "")
     if kind == "submitted":
         show_message(_("job {id} submitted", id=job))
@@ -54,7 +54,10 @@ def show(
     json: bool,
     tunnel: bool,
 ) -> int:
-    """Print how to connect on stdout; then open the tunnel or the shell if requested."""
+    """Print on stdout how to connect to a session; then open the tunnel or the shell; return the exit code.
+
+    For an editor, its SSH configuration is written. See `_open_connection` for what is opened.
+    """
     from clusterwright.launch.dev import reach
     from clusterwright.onhost.dev import ports
 
@@ -113,7 +116,7 @@ def _talk(session: Session, connection: DevReach, session_options: SessionOption
 
 
 def _open_connection(connection: DevReach, *, json: bool, tunnel: bool) -> int:
-    """Run the tunnel or shell; Ctrl-C ends it and leaves the session running.
+    """Run the tunnel or shell of a session and return its exit code; Ctrl-C leaves the session running.
 
     The tunnel only with `tunnel`, the shell only on a terminal and without `json`; else return 0 at once.
     """

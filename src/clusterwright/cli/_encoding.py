@@ -14,10 +14,10 @@ _ASCII |= {"→": "->", "…": "...", "≥": ">=", "≤": "<="}
 
 
 def accept_all_characters(stream: Any) -> None:
-    r"""Let the stream write each character that its encoding lacks in ASCII: a similar one, or a code such as `\u00e9`.
+    r"""Make the stream write characters that its encoding lacks in ASCII: a similar one, or a code.
 
-    Such an encoding is that of LC_ALL=C without Python's UTF-8 mode, or of a Latin-1 or GBK locale. Within a JSON
-    document the codes mean the characters.
+    A code is such as `\u00e9`. Such an encoding is that of LC_ALL=C without Python's UTF-8 mode, or of a Latin-1 or
+    GBK locale. Within a JSON document the codes mean the characters.
     """
     if isinstance(stream, TextIOWrapper):
         codecs.register_error(_ERRORS, _in_ascii)

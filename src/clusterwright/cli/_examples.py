@@ -21,7 +21,7 @@ def examples(names: Iterable[str]) -> dict[str, str]:
 
 
 def help_text(arguments: Iterable[str]) -> str:
-    """Return the examples below the help of the command that the arguments name; empty for a group of commands."""
+    """Return the examples of the command that the arguments name, as printed below its help; "" without examples."""
     lines = examples(takewhile(lambda argument: not argument.startswith("-"), arguments))
     parts = (f"  {command_text(line)}\n      {_(text)}" for line, text in lines.items())
     return "\n".join(("", _("Examples:"), *parts, "")) if lines else ""

@@ -84,7 +84,7 @@ class State:
     finished: list[str] = field(default_factory=list)
 
     def save(self) -> None:
-        """Write the file atomically."""
+        """Write answers and finished steps to the guide's file in this folder, atomically."""
         from clusterwright.onhost.lib.files import write_atomic
 
         document = {"schema": SCHEMA, "answers": self.answers, "finished": self.finished}
@@ -92,7 +92,7 @@ class State:
 
 
 def load_state() -> State:
-    """Return the state of this folder; an empty one if there is none.
+    """Return the answers and finished steps of this folder's guide; empty ones if there is no file.
 
     Raises:
         WrightError: the file is not one of this command.
@@ -125,7 +125,7 @@ def _unreadable(reason: str) -> WrightError:
 
 
 def apply_options(state: State, options: Mapping[str, str | None]) -> None:
-    """Add the answers that are options.
+    """Add the answers that were given as options to the state; None is no answer.
 
     Raises:
         WrightError: an answer is wrong, or the files of this folder were written from another one.
@@ -147,7 +147,7 @@ def apply_options(state: State, options: Mapping[str, str | None]) -> None:
 
 
 def prompt(question: Question) -> str:
-    """Ask on the terminal until the answer is valid.
+    """Ask a question on the terminal until the answer is valid, and return that in its stored form.
 
     Raises:
         EOFError: the input ended.
@@ -163,7 +163,7 @@ def prompt(question: Question) -> str:
 
 
 def read_line(text: str) -> str:
-    """Return a line from the terminal without surrounding spaces.
+    """Print a text on stderr and return the line typed at the terminal, without surrounding spaces.
 
     Raises:
         EOFError: the input ended.

@@ -31,11 +31,11 @@ class Step:
 
     @property
     def line(self) -> str:
-        """The command as a user types it."""
+        """Return the step's command as a user types it."""
         return join(("wright", *self.arguments))
 
     def run(self) -> int:
-        """Run the command on this terminal; return its exit code."""
+        """Run the step's command on this terminal; return its exit code."""
         from clusterwright.edge.terminal import run_interactive
 
         # -P: no module in the folder takes the place of one of ours.
@@ -45,7 +45,7 @@ class Step:
 
 
 def steps(answers: Mapping[str, str]) -> tuple[Step, ...]:
-    """Return the steps for these answers, in order."""
+    """Return the guide's steps for these answers, in order."""
     lab = lab_file(answers)
     of_cluster, of_lab = (cluster_option(Path(file)) for file in (CLUSTER, lab))
     checked = " ".join(dict.fromkeys((CLUSTER, lab, JOB)))
@@ -75,14 +75,14 @@ def _sizing(train: str) -> str:
 
 
 def lab_file(answers: Mapping[str, str]) -> str:
-    """Return the file of the lab: the cluster file, or a copy with an operating system that lab hosts run."""
+    """Return the path of the lab's cluster file: cluster.yaml, or a copy if lab hosts cannot run its system."""
     from clusterwright.platforms.registry import platform
 
     return CLUSTER if platform(answers["os"]).lab_suite else LAB
 
 
 def write_files(answers: Mapping[str, str]) -> list[str]:
-    """Put the answers into the file that `wright init` wrote, and write the job file; return the files."""
+    """Write the answers into the file that `wright init` wrote, and write the job file; return the files."""
     from clusterwright.onhost.lib.files import write_atomic
 
     lab_text = _with_answers(Path(CLUSTER).read_text(encoding="utf-8"), answers)
@@ -96,7 +96,7 @@ def write_files(answers: Mapping[str, str]) -> list[str]:
 
 
 def _with_answers(text: str, answers: Mapping[str, str]) -> str:
-    """Return the template of the lab with the hosts and GPUs of the answers."""
+    """Return the template of the lab with hosts, GPUs and operating system of the answers."""
     from clusterwright.catalog.gpus import gpu
 
     chosen, hosts = gpu(answers["gpu"]), int(answers["hosts"])
@@ -117,7 +117,7 @@ def _with_answers(text: str, answers: Mapping[str, str]) -> str:
 
 
 def job_text(answers: Mapping[str, str]) -> str:
-    """Return the job file: a recipe with few steps, or the user's own script."""
+    """Return the text of the job file: a recipe with few steps, or the user's own script."""
     train, hosts = answers["train"], min(2, int(answers["hosts"]))
     program = f"recipe: {train}\narguments: {{steps: {STEPS}}}\n"
     if train not in RECIPES:

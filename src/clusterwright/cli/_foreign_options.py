@@ -121,7 +121,10 @@ def foreign_fix(
 
 
 def _unknown(tokens: Sequence[str], valid_options: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield each option that the command does not have, and its value or what follows it."""
+    """Yield each option of a command line that the command lacks, with its value or the token that follows.
+
+    Tokens after `--` are no options.
+    """
     for index, argument in enumerate(tokens):
         if argument == "--":
             return
@@ -164,7 +167,7 @@ def _replacement(
 
 
 def _in_gpus(option: str, value: str, tokens: Sequence[str]) -> str:
-    """Return how to write a number of hosts where a command counts GPUs."""
+    """Return the fix for an option with a number of hosts, in a command that counts GPUs."""
     if "--gpus" in tokens:
         return _("leave out {option}: --gpus and --gpus-per-node give the number of hosts", option=option)
     per_host = next((b for a, b in pairwise(tokens) if a == "--gpus-per-node" and b.isdecimal()), "")

@@ -11,7 +11,7 @@ from clusterwright.i18n import _
 
 
 def require_trusted(path: Path) -> None:
-    """Refuse a cluster file that was found in a folder if another user could write it, or if it names programs.
+    """Raise WrightError if another user could write a cluster file that was found, or if it names programs.
 
     An ssh_config file names programs that ssh starts. Which files came with the cluster file, nothing tells, so only
     one that the user or root placed for SSH is used: below ~/.ssh or /etc.
@@ -54,7 +54,10 @@ def _untrusted(path: Path, message: str) -> WrightError:
 
 
 def _ssh_config_of(path: Path) -> Path | None:
-    """Return `ssh.config` of a cluster file; None without one, or if the file is invalid, which its reader reports."""
+    """Return the path `ssh.config` of a cluster file; None without one, or if the file is invalid.
+
+    Its reader reports that.
+    """
     from clusterwright.config.load import source_of
     from clusterwright.errors import SpecError
 
@@ -73,5 +76,5 @@ def _ssh_folders() -> tuple[Path, ...]:
 
 
 def _is_placed_for_ssh(config: Path) -> bool:
-    """Return whether a path is below ~/.ssh or /etc; where a link there leads is the choice of who made it."""
+    """Return True if a path is below ~/.ssh or /etc; where a link there leads, who made it decides."""
     return ".." not in config.parts and any(config.is_relative_to(folder) for folder in _ssh_folders())

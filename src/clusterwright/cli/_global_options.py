@@ -49,7 +49,7 @@ def apply_global_options(arguments: list[str]) -> list[str]:
 
 
 def help_last(arguments: list[str]) -> list[str]:
-    """Return the arguments with `help COMMAND`, as git and kubectl have it, as `COMMAND --help`."""
+    """Return the arguments with `help COMMAND`, as git and kubectl have it, changed to `COMMAND --help`."""
     is_help = len(arguments) > 1 and arguments[0] == "help" and not arguments[1].startswith("-")
     return [*arguments[1:], "--help"] if is_help else arguments
 
@@ -68,7 +68,7 @@ def _refuse_empty(arguments: list[str]) -> None:
 
 
 def is_json_requested(arguments: list[str]) -> bool:
-    """Return True if the command prints a JSON document, so that its errors are JSON as well."""
+    """Return True if the arguments have --json, so that the command's errors are JSON as well."""
     return "--json" in arguments[: _end_of_options(arguments)]
 
 

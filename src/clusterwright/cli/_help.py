@@ -29,18 +29,21 @@ class TranslatedHelp(DefaultFormatter):
         super().__call__(console, options, panel.copy(title=_(str(panel.title)), entries=entries))
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:  # noqa: ARG002 (Cyclopts')
-        """Print the usage line."""
+        """Print the usage line of a command's help, with a translated title."""
         text = usage.plain if isinstance(usage, Text) else str(usage)
         console.print(Text(f"{_('Usage:')} {text.removeprefix('Usage:').strip()}", style="bold"))
         console.print()
 
     def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
-        """Print what the command does."""
+        """Print the description in a command's help, translated."""
         super().render_description(console, options, _inline(description))
 
 
 def name_arguments(tree: App, arguments: Sequence[str]) -> None:
-    """Name the optional arguments in the usage line of a command, for which Cyclopts writes [ARGS]."""
+    """Set the usage line of the command that the arguments name, with its optional arguments by name.
+
+    Cyclopts writes [ARGS] for them.
+    """
     command_path = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
     chain, apps, _unused = tree.parse_commands(command_path)
     command = apps[-1]

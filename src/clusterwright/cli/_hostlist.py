@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def expanded(hostlist: str) -> tuple[str, ...] | None:
-    """Expand a hostlist; None for an empty text.
+    """Return the host names of a hostlist; None for an empty text.
 
     Raises:
         WrightError: the text is not a hostlist.
@@ -29,7 +29,7 @@ def expanded(hostlist: str) -> tuple[str, ...] | None:
 
 
 def hosts_of(cluster: Cluster, hostlist: str) -> tuple[str, ...] | None:
-    """Expand a hostlist of a cluster's hosts; None for an empty text.
+    """Return the host names of a hostlist, all of which the cluster has; None for an empty text.
 
     Raises:
         WrightError: the text is not a hostlist, or the cluster has no such host.

@@ -8,7 +8,10 @@ from pathlib import Path
 
 
 def summary_line(folder: str, name: str) -> str:
-    """Return the first line of the command's docstring, or the help of its App; empty if it has neither."""
+    """Return the first line of a command's docstring, or the help of its App, without importing its module.
+
+    Empty if it has neither.
+    """
     module, package = Path(folder, f"{name}.py"), Path(folder, name, "__init__.py")
     text = (module if module.exists() else package).read_text(encoding="utf-8")
     # Parses only the command's own statement, to the next unindented line: parsing whole files takes ten times as long.

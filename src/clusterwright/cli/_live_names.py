@@ -32,7 +32,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def limit_time() -> None:
-    """End this process without output if the names take too long."""
+    """Start a timer that ends this process without output if the names to complete take too long."""
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
 
@@ -116,7 +116,10 @@ def _stems(folder: str, suffix: str, hyphen: str = "_") -> list[str]:
 
 
 def _cluster(context: CompletionContext) -> Cluster | None:
-    """Return the cluster of --cluster or of this folder; None without a valid file: nothing is asked of Slurm."""
+    """Return the cluster of --cluster or of this folder; None without a cluster file.
+
+    Nothing is asked of Slurm.
+    """
     from clusterwright.cli._connection import find_cluster, has_cluster_file, is_unmanaged
 
     typed = context.get("cluster")
@@ -127,7 +130,7 @@ def _cluster(context: CompletionContext) -> Cluster | None:
 
 
 def _completer(names: Callable[[CompletionContext], Iterable[str]]) -> Parameter:
-    """Return a parameter whose values are these names; after a comma, the next name of a list.
+    """Return a parameter that completes to these names, also after a comma, as the next name of a list.
 
     Names with special characters are left out; an error completes nothing.
     """

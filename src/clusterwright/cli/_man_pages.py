@@ -16,13 +16,13 @@ _ABOUT = "plan, build, verify, run and repair GPU training clusters"
 
 
 def man_pages() -> dict[str, str]:
-    """Return every page by its file name."""
+    """Return the text of every man page by its file name."""
     pages = {"wright.1": _overview()}
     return pages | {f"wright-{command.words[0]}.1": _man_page(command) for command in command_tree()}
 
 
 def escape(text: str) -> str:
-    """Return text as roff: no character starts an escape or a request, hyphens and quotes stay what they are."""
+    """Return text as literal roff: no character starts an escape or a request, hyphens and quotes stay."""
     escaped = "".join(_SIGNS.get(sign, sign) for sign in text)
     return f"\\&{escaped}" if escaped.startswith(".") else escaped
 

@@ -36,7 +36,7 @@ class Scope:
     cluster: Path | None
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of a command: it prints no colors and writes no cache."""
+        """Return the environment variables of a tool's command: it prints no colors and writes no cache."""
         more = {VARIABLE: str(self.cluster)} if self.cluster else {}
         fixed = {
             "NO_COLOR": "1",
@@ -48,7 +48,10 @@ class Scope:
 
 
 async def serve(scope: Scope) -> None:
-    """Serve on stdin and stdout until the client closes stdin; SIGINT and SIGTERM end calls and process."""
+    """Serve the tools on stdin and stdout until the client closes stdin.
+
+    SIGINT and SIGTERM kill the commands of all calls and exit.
+    """
     calls: set[asyncio.Task[Any]] = set()
     loop, ending = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
@@ -63,7 +66,7 @@ async def serve(scope: Scope) -> None:
 
 
 async def _end(calls: set[asyncio.Task[Any]], code: int) -> None:
-    """Kill the commands of all calls and exit at once: a thread that reads stdin cannot be interrupted."""
+    """Kill the commands of all calls and exit with `code` at once: a thread that reads stdin cannot be interrupted."""
     for task in calls:
         task.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
@@ -71,7 +74,7 @@ async def _end(calls: set[asyncio.Task[Any]], code: int) -> None:
 
 
 def create_server(scope: Scope, calls: set[asyncio.Task[Any]]) -> Server[Any]:
-    """Return the server with its tools; `calls` has the tasks of the commands that run."""
+    """Return the MCP server with its tools; it adds the tasks of running commands to `calls`."""
     places = asyncio.Semaphore(CALLS)
     tools = {tool.name: tool for tool in TOOLS}
     listed = [_listed(tool) for tool in TOOLS]
@@ -116,7 +119,10 @@ def _listed(tool: Tool) -> types.Tool:
 async def run_tool(
     tool: Tool, values: Mapping[str, Any], scope: Scope, timeout_s: float = TIME_LIMIT_S
 ) -> types.CallToolResult:
-    """Run the command of a tool and return its output, cleaned, bounded and marked as data."""
+    """Run the command of a tool and return its exit code and output, cleaned, bounded and marked as data.
+
+    An error if the command line is wrong or the time limit is exceeded.
+    """
     try:
         argv = command_line(tool, values, scope.folder)
     except WrightError as error:
@@ -142,7 +148,7 @@ async def run_tool(
 
 
 def _marked(name: str, text: BoundedText) -> str:
-    """Return output between two lines with a number that its author cannot know."""
+    """Return a command's output between two lines with a number that the output's author cannot know."""
     marker = f"{name} {secrets.token_hex(8)}"
     head, left_out, tail = text.parts()
     gap = "\n" + _("[{count} bytes left out]", count=left_out) + "\n" if left_out else ""

@@ -36,11 +36,11 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """The name of the tool: `plan_size` for `wright plan size`."""
+        """Return the name of the tool: `plan_size` for `wright plan size`."""
         return self.command.replace(" ", "_")
 
     def readable_paths(self) -> frozenset[str]:
-        """The parameters that name a file to read; all other paths are files that the command writes."""
+        """Return the parameters that name a file to read; all other paths are files that the command writes."""
         return frozenset({"file", "catalog", *(() if self.live else ("cluster",))})
 
 
@@ -68,7 +68,7 @@ _LONGEST = 4096  # characters of a value, as of a path
 
 
 def description(tool: Tool) -> str:
-    """Return the help of the command without its parameters."""
+    """Return the help of a tool's command, translated, without its parameters."""
     from clusterwright.cli._help import paragraphs
 
     text = _command(tool).help.partition("\n    Parameters\n")[0]
@@ -88,7 +88,7 @@ def input_schema(tool: Tool) -> Schema:
 
 
 def command_line(tool: Tool, values: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the command line of a call; a value is never taken for an option.
+    """Return the command line of a call of a tool; a value is never taken for an option.
 
     Raises:
         WrightError: a value does not match the schema, or names a path outside of the folder.
@@ -149,7 +149,10 @@ def _strings(values: Iterable[Any]) -> list[str]:
 
 
 def _is_within(text: str, folder: Path) -> bool:
-    """Whether the text, taken for a path, stays in the folder, also through links; names of runs and GPUs do."""
+    """Return True if the text, taken for a path, stays in the folder, also through links.
+
+    Names of runs and GPUs do.
+    """
     if text.startswith("~"):
         return False
     try:
@@ -165,7 +168,7 @@ def _usage(message: str, fix: str) -> WrightError:
 
 @cache
 def _arguments(tool: Tool) -> dict[str, Argument]:
-    """Return the parameters of the command by name, without those that it would write to."""
+    """Return the parameters of a tool's command by name, without those that it would write to."""
     arguments = {}
     for argument in _command(tool).assemble_argument_collection(parse_docstring=True):
         name = argument.name.lstrip("-").replace("-", "_").lower()
@@ -187,7 +190,7 @@ def _command(tool: Tool) -> Any:
 
 
 def _without_none(hint: Any) -> Any:
-    """Return the type of a parameter without None."""
+    """Return the type of a parameter without None: `Path` of `Path | None`."""
     types = [part for part in get_args(hint) if part is not NoneType]
     return types[0] if get_origin(hint) in (Union, UnionType) and len(types) == 1 else hint
 

@@ -54,7 +54,8 @@ class How:
 def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
     """Add hosts to a group of the cluster file and to the cluster, after the plan is shown and confirmed.
 
-    With `dry_run`, or if it is not confirmed, nothing changes and the result is EXIT_OK.
+    Return EXIT_OK, or EXIT_FAILED if a host failed. With `dry_run`, or if it is not confirmed, nothing changes and
+    the result is EXIT_OK.
     """
     names = hostlist(hosts)
     current_file = ClusterFile.from_source(source_of(path))
@@ -98,8 +99,8 @@ def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
 def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
     """Remove hosts from the cluster and from its file, after the plan is shown and confirmed.
 
-    With `dry_run`, if it is not confirmed, or if the hosts are removed already, nothing changes and the result is
-    EXIT_OK.
+    Return EXIT_OK, or EXIT_FAILED if a host failed. With `dry_run`, if it is not confirmed, or if the hosts are
+    removed already, nothing changes and the result is EXIT_OK.
     """
     names = hostlist(hosts)
     current_file = ClusterFile.from_source(source_of(path))
@@ -136,7 +137,7 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
 
 
 def show(current_file: ClusterFile, proposed_file: ClusterFile, report: ChangeReport) -> None:
-    """Print the diff of the file, its effect on running jobs, and the changes of the hosts."""
+    """Print the diff of the cluster file, its effect on running jobs, and the changes of the hosts."""
     lines = file_lines(current_file, proposed_file)
     show_verbatim("\n".join(lines)) if lines else show_text(_("the cluster file needs no change"))
     for change in diff_fields(current_file, proposed_file):
@@ -168,7 +169,7 @@ def show(current_file: ClusterFile, proposed_file: ClusterFile, report: ChangeRe
 
 
 def file_lines(current_file: ClusterFile, proposed_file: ClusterFile) -> list[str]:
-    """Return the unified diff of the two files."""
+    """Return the unified diff of two cluster files as lines; empty if they are equal."""
     old, new = current_file.source.text.splitlines(), proposed_file.source.text.splitlines()
     return list(
         difflib.unified_diff(old, new, current_file.source.file, proposed_file.source.file, lineterm="", n=1)
@@ -176,7 +177,7 @@ def file_lines(current_file: ClusterFile, proposed_file: ClusterFile) -> list[st
 
 
 def agreed(question: str, options: MemberOptions) -> bool:
-    """Return True with --yes, or when the user confirms on the terminal.
+    """Return True with --yes; else ask on the terminal and return whether the user confirms.
 
     Raises:
         WrightError: there is neither.
@@ -194,7 +195,7 @@ def agreed(question: str, options: MemberOptions) -> bool:
 
 
 def failures(*reports: ChangeReport | None) -> None:
-    """Print the failed and skipped hosts with their errors."""
+    """Print the failed and skipped hosts of reports with their errors; None is no report."""
     for report in reports:
         for host in report.hosts if report else ():
             if not host.ok:
@@ -204,7 +205,7 @@ def failures(*reports: ChangeReport | None) -> None:
 
 
 def _is_removed(current_file: ClusterFile, names: tuple[str, ...], begun: tuple[str, ...]) -> bool:
-    """Return True when the file lists the hosts as absent and no removal of them is unfinished."""
+    """Return True if the file lists the hosts as absent and no removal of them is unfinished."""
     host_names = {host.name for host in current_file.cluster.hosts()}
     all_names = {name for group in current_file.cluster.nodes.values() for name in group.all_names()}
     return (

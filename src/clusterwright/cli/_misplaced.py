@@ -46,7 +46,7 @@ _NEWEST = ("latest", "newest", "current", "stable")
 
 
 def verb_line(command: str, tokens: Sequence[str], subcommands: Container[str]) -> str:
-    """Return the line of a group of commands that a verb of another tool means; empty if there is none.
+    """Return the command line that a verb of another tool means in a group of commands; empty if there is none.
 
     `tokens` are what follows `command`: the verb, and what it works on, up to the first option.
     """
@@ -62,18 +62,18 @@ def verb_line(command: str, tokens: Sequence[str], subcommands: Container[str]) 
 
 
 def name_line(command: str, tokens: Sequence[str]) -> str:
-    """Return the line of a group of commands that was typed with a run or host only; empty for other groups."""
+    """Return the command line that a run or host after a group of commands means; empty for other groups."""
     verb = _COMMANDS_OF_NAMES.get(command)
     return shlex.join((*command.split(), verb, *tokens)) if verb else ""
 
 
 def unquoted_line(command: str, name: str, subcommands: Container[str]) -> str:
-    """Return the line without the quotes around a command and its arguments; empty if there are none."""
+    """Return the command line without the quotes around a command and its arguments; empty if there are none."""
     return f"{command} {name}" if " " in name and name.partition(" ")[0] in subcommands else ""
 
 
 def options_last(app: App, command: str, tokens: Sequence[str]) -> str:
-    """Return the line with the options that stand before a command after it; empty if no command follows.
+    """Return the command line with the options before a command moved after it; empty if no command follows.
 
     `tokens` are what follows `command`, such as `--dry-run apply` after `wright`.
     """
@@ -105,7 +105,10 @@ def option_of(unexpected: Sequence[str], arguments: Iterable[Argument]) -> str:
 
 
 def _catalog_names(option: Argument, name: str) -> tuple[str, ...]:
-    """Return the name if it is, or begins, one of the catalog of models or GPUs that the option takes."""
+    """Return the name in a tuple if it begins a name of the catalog whose names the option takes; else ().
+
+    The catalogs are those of models and GPUs.
+    """
     from clusterwright.catalog.gpus import gpus
     from clusterwright.catalog.models import architectures
     from clusterwright.cli._live_names import GPUS, MODELS
@@ -122,7 +125,7 @@ def _with_value(argument: Argument, value: Sequence[str]) -> str:
 
 
 def releases_note(option: str) -> str:
-    """Return the known releases of Slurm, for --slurm without one of them; empty for other options."""
+    """Return a note with the known releases of Slurm, if the option is --slurm without one; else empty."""
     name, _space, value = option.partition(" ")
     if name != "--slurm":
         return ""
@@ -134,7 +137,7 @@ def releases_note(option: str) -> str:
 
 
 def choices_of(hint: Any) -> tuple[str, ...]:
-    """Return the texts that an option of this type accepts; empty if it accepts any."""
+    """Return the texts that an option of this type accepts; empty if it is no choice."""
     return tuple(_choices(hint))
 
 

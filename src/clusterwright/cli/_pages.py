@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 def pages() -> dict[str, str]:
-    """Return every page by its code, sorted by code."""
+    """Return the page of every error code, in Markdown, by code, sorted by code."""
     folder = files("clusterwright").joinpath("codes")
     markdown_files = (
         (entry.name.removesuffix(".md"), entry) for entry in folder.iterdir() if entry.name.endswith(".md")

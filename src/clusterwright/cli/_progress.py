@@ -42,7 +42,7 @@ class ProgressState:
     message: str = ""  # the newest message of an operation that reports no hosts
 
     def add(self, event: ProgressEvent) -> None:
-        """Take an event."""
+        """Update what a host does, or that it is done, by a progress event."""
         if event.is_finished:
             self.doing.pop(event.host, None)
             self.finished.add(event.host)
@@ -52,12 +52,15 @@ class ProgressState:
 
     @property
     def running(self) -> list[tuple[str, str]]:
-        """The hosts that do something, and what."""
+        """Return the unfinished hosts that do something, and what."""
         return [(host, doing) for host, doing in self.doing.items() if doing]
 
 
 def summary_line(state: ProgressState, elapsed_s: float) -> str:
-    """Return one line: the operation, its time, and how many hosts are done or, without hosts, its newest message."""
+    """Return one line: the operation, its time, and how many hosts are done.
+
+    Without hosts, its newest message in place of that.
+    """
     head = f"{state.title}: {human_duration(max(1, round(elapsed_s)))}"
     total = len(state.doing) + len(state.finished)
     if total:
@@ -81,7 +84,7 @@ def block_lines(state: ProgressState, elapsed_s: float, width: int, height: int)
 
 
 def plain_line(state: ProgressState, elapsed_s: float) -> str:
-    """Return the line for a log: the summary and the first running hosts."""
+    """Return the progress as one line for a log: the summary and the first running hosts."""
     running = state.running
     hosts = [f"{host} ({doing})" for host, doing in running[:MOST_NAMED]]
     hosts += [_n("{count} more", "{count} more", omitted)] if (omitted := len(running) - len(hosts)) else []
@@ -90,7 +93,7 @@ def plain_line(state: ProgressState, elapsed_s: float) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Return the text, cut with three dots if it takes more columns of a terminal."""
+    """Return the text, cut with three dots to `width` columns of a terminal if it takes more."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) <= width:
@@ -114,12 +117,12 @@ class Progress:
         self._thread.start()
 
     def on_event(self, event: ProgressEvent) -> None:
-        """Take an event of the operation, in any thread."""
+        """Update the progress shown by an event of the operation; thread-safe."""
         with self._lock:
             self.state.add(event)
 
     def write(self, text: str) -> None:
-        """Print a message above the block."""
+        """Print a message above the block of progress."""
         with self._lock:
             self._clear()
             self.state.message = text
@@ -128,7 +131,7 @@ class Progress:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Show nothing and stop the clock while a person answers a question."""
+        """Show no progress and stop its clock during a `with` block, while a person answers a question."""
         with self._lock:
             self._clear()
             self._stream.flush()
@@ -141,7 +144,7 @@ class Progress:
                 self._began += time.monotonic() - began
 
     def close(self) -> None:
-        """Remove the block and end the thread."""
+        """Remove the block of progress and end its thread."""
         self._over.set()
         self._thread.join()
         with self._lock, suppress(OSError, ValueError):
@@ -192,11 +195,11 @@ class NoProgress:
     """Shows nothing, with --json or --quiet."""
 
     def on_event(self, event: ProgressEvent) -> None:
-        """Ignore the event."""
+        """Ignore the event: no progress is shown."""
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Do nothing."""
+        """Do nothing: no progress is shown."""
         yield
 
 
@@ -205,7 +208,10 @@ _visible_progress: list[Progress] = []
 
 @contextmanager
 def progress(title: str, *, quiet: bool = False) -> Iterator[Progress | NoProgress]:
-    """Show the progress of the block, unless `quiet`, --quiet or another progress is shown."""
+    """Show the progress of an operation during a `with` block, unless `quiet`, --quiet or another one is shown.
+
+    Yield the progress to update: that other one, or one that shows nothing.
+    """
     if quiet or os.environ.get(QUIET) or _visible_progress:
         yield _visible_progress[-1] if _visible_progress else NoProgress()
         return

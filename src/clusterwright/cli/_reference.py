@@ -32,7 +32,7 @@ _HEADER = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
 
 
 def fields_page() -> str:
-    """Render docs/reference/fields.md: every field of the two files."""
+    """Return docs/reference/fields.md: every field of the two files."""
     head = (
         "# Fields of cluster.yaml and job.yaml\n\n"
         "`NAME` stands for a name that you choose, `[]` for the items of a list.\n"
@@ -55,7 +55,7 @@ def _table(rows: tuple[Field, ...]) -> str:
 
 
 def errors_page(golden: Path) -> str:
-    """Render docs/reference/errors.md: the page of every error code, with an example of its output."""
+    """Return docs/reference/errors.md: the page of every error code, with an example of its output."""
     head = "# Errors\n\nEach error has a stable code; `wright explain CODE` shows its page.\n"
     return head + "".join(f"\n{_error(code, text, golden)}" for code, text in pages().items())
 
@@ -67,7 +67,7 @@ def _error(code: str, text: str, golden: Path) -> str:
 
 
 def events_page() -> str:
-    """Render docs/reference/events.md: every kind of event in a run's folder."""
+    """Return docs/reference/events.md: every kind of event in a run's folder."""
     head = (
         "# Events of a run\n\n"
         "`events/NAME.jsonl` in the folder of a run: one JSON object per line, one file per writer.\n"
@@ -85,7 +85,7 @@ def _event(name: str, kind: EventKind) -> str:
 
 
 def glossary_page(data: Path) -> str:
-    """Render docs/glossary.md: every term with its Chinese word, its meaning, and its name elsewhere.
+    """Return docs/glossary.md: every term with its Chinese word, its meaning, and its name elsewhere.
 
     Args:
         data: docs/glossary.toml.
@@ -109,7 +109,7 @@ def glossary_page(data: Path) -> str:
 
 
 def outdated(docs: Path, golden: Path) -> dict[Path, str]:
-    """Return the pages that differ from what is on disk, with their new text."""
+    """Return the new text of the generated pages that differ from what is on disk, by path."""
     makers: dict[str, Callable[[], str]] = {
         "fields": fields_page,
         "errors": lambda: errors_page(golden),
@@ -133,7 +133,7 @@ def _differs(path: Path, text: str) -> dict[Path, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the outdated pages, or list them (exit code 1)."""
+    """Write the outdated generated files (--write), or list them (--check); return 1 if --check finds any."""
     parser = argparse.ArgumentParser(description=__doc__)
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument("--check", action="store_true", help="list the pages that are out of date")

@@ -22,7 +22,7 @@ def follow(
     ignore_interrupts: bool = False,
     json: bool = False,
 ) -> int:
-    """Show a run's logs, read on the control host or (without a cluster) on this machine; return the run's exit code.
+    """Print a run's logs, once or `live`, read on the control host or (None) on this machine; return its exit code.
 
     On a terminal, a status line below the logs shows the progress. `ignore_interrupts` leaves Ctrl-C to the caller.
     """
@@ -75,7 +75,7 @@ def _no_run_line(runs: str, reference: str) -> str:
 
 
 def _stderr_without(omitted: str) -> Callable[[bytes], None]:
-    """Return a writer to stderr that omits a line, because an error replaces it."""
+    """Return a function that writes a line to stderr unless it is `omitted`, which an error replaces."""
     write = _writer_to(sys.stderr, wraps=True)
     return lambda line: None if line.decode(errors="replace").rstrip() == omitted else write(line)
 
@@ -88,7 +88,7 @@ def _writer_to(stream: TextIO, *, wraps: bool) -> Callable[[bytes], None]:
 
 
 def _exit_code(code: int, cluster: Cluster | None, runs: str, reference: str) -> int:
-    """Return the exit code of run_jobs.py as that of the command.
+    """Return the exit code of `wright` for that of run_jobs.py.
 
     Raises:
         WrightError: there is no such run, or the host that stores it does not respond.

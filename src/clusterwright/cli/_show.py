@@ -33,12 +33,12 @@ def show_message(text: str) -> None:
 
 
 def show_error(text: str) -> None:
-    """Print what went wrong on stderr; the command continues."""
+    """Print what went wrong on stderr, also with --quiet; the command continues."""
     write_message(text)
 
 
 def show_note(text: str) -> None:
-    """Print a note on stderr."""
+    """Print a note on stderr, unless --quiet is given."""
     show_message(_("note: {text}", text=text))
 
 
@@ -48,7 +48,7 @@ def cluster_option(file: Path) -> str:
 
 
 def show_next(command: str) -> None:
-    """Print the command that usually follows."""
+    """Print the command that usually follows on stderr, unless --quiet is given."""
     show_message(_("next: {command}", command=command_text(command)))
 
 
@@ -98,7 +98,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def show_records(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
-    """Print the named fields of records as a table."""
+    """Print the named fields of records as a table on stdout."""
     show_table(columns, [[str(record[column]) for column in columns] for record in records])
 
 
@@ -121,14 +121,14 @@ def show_verbatim(text: str) -> None:
 
 
 def is_confirmed(question: str) -> bool:
-    """Ask on the terminal; True for y or yes."""
+    """Ask a question on the terminal; return True for y or yes."""
     sys.stderr.write(wrap_for_terminal(f"{question} [y/N]", sys.stderr) + " ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def write_file(to: Path, text: str) -> None:
-    """Write a file of cleaned text atomically.
+    """Write the text, without control characters, to a file atomically.
 
     Raises:
         WrightError: the folder does not exist or is not writable.

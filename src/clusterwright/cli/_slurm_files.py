@@ -23,7 +23,7 @@ _DEEPEST = 8  # includes within includes; a file that includes itself would neve
 
 
 def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tuple[Source, ...]:
-    """Read the files, those of a folder, and what they include.
+    """Return the Slurm files, of a folder those in it, each with the files that it includes.
 
     Raises:
         WrightError: `lint-unknown`, for a file or a release without a table of keys; `file-unreadable`.
@@ -45,7 +45,7 @@ def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tupl
 
 
 def _of_slurm(file: Path) -> list[Path]:
-    """Return the file, or those of the folder.
+    """Return the Slurm file in a list, or those of the folder.
 
     Raises:
         WrightError: `file-unreadable`, or `lint-unknown` for what is no file of Slurm.
@@ -105,7 +105,10 @@ def _included(path: Path, name: str, root: Path | None) -> Path | None:
 
 
 def observe(conf: SlurmConf, root: Path | None, *, resolve: bool) -> SlurmConf:
-    """Return the content with what this host, or the file system at `root`, has of the programs and names in it."""
+    """Return the configuration with what this host, or the file system at `root`, has of its programs and names.
+
+    Programs that do not exist, and controllers whose names do not resolve.
+    """
     name = socket.gethostname().partition(".")[0]
     is_node = name in conf.hosts or name in {node.get("NodeHostname") for node in conf.nodes}
     is_controller = name in {controller_name(setting).partition(".")[0] for setting in conf.controllers}

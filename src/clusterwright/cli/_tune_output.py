@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show_trials(result: Tuned, more: dict[str, object], diff: str = "", *, json: bool) -> None:
-    """Print every trial, or one JSON document with `more`, and the summary."""
+    """Print every trial as a table, the diff and the summary; with `json` one document of result and `more`."""
     if json:
         show_json({**asdict(result), **more})
     else:
@@ -30,7 +30,7 @@ def show_trials(result: Tuned, more: dict[str, object], diff: str = "", *, json:
 
 
 def _rows(result: Tuned) -> Iterator[tuple[str, ...]]:
-    """Yield the default first, then by speedup."""
+    """Yield a row of the table for each setting that was tried: the default first, then by speedup."""
     from clusterwright.check.tune.knobs import explain_settings
 
     values: dict[KnobSettings, list[float]] = {}
@@ -97,7 +97,7 @@ def _spread(result: Tuned, values: Sequence[float]) -> str:
 
 
 def _method(result: Tuned) -> str:
-    """Describe the search and its cost."""
+    """Return a sentence about the search and its cost."""
     from clusterwright.check.tune.search import AGREE, FINAL, ROUNDS
 
     spent = len(result.outcome.trials) + 1

@@ -36,9 +36,10 @@ _NO_PATH = (
 
 
 def shows_traceback(error: Exception) -> bool:
-    """Return True for a bug if its traceback is wanted, or if stderr is the journal of a service.
+    """Return True if an unexpected error is a bug whose traceback is to be printed.
 
-    False for errors that are no bug: wrong usage, a wrong quantity, or a disk's error.
+    That is, if it is requested or stderr is the journal of a service. False for errors that are no bug: wrong usage,
+    a wrong quantity, or a disk's error.
     """
     if isinstance(error, CycloptsError | QuantityError) or _is_of_disk(error):
         return False
@@ -48,7 +49,7 @@ def shows_traceback(error: Exception) -> bool:
 
 
 def explain(error: Exception) -> WrightError:
-    """Return what to print in place of the traceback, which is written to a file if the error is a bug."""
+    """Return the error to print in place of a traceback; that of a bug is written to a file."""
     if isinstance(error, CycloptsError):
         return usage_error(error)
     if _is_of_disk(error):
@@ -67,12 +68,12 @@ def explain(error: Exception) -> WrightError:
 
 
 def _tokens() -> list[str]:
-    """Return the arguments of the command line, with `--option=value` as two."""
+    """Return the arguments of this process's command line, with `--option=value` as two."""
     return [token for argument in sys.argv[1:] for token in argument.split("=", 1)]
 
 
 def _option_of(message: str) -> str:
-    """Return the option of the command line whose value a message quotes; empty if it is none, or a part of one."""
+    """Return the option of the command line whose value a message quotes; empty if there is none."""
     options = (
         option for option, value in pairwise(_tokens()) if option.startswith("--") and f"`{value}`" in message
     )
@@ -104,7 +105,7 @@ def _of_disk(error: OSError) -> WrightError:
 
 
 def _is_output(path: str) -> bool:
-    """Return True for the value of an option for results, a folder above it, or a file below it."""
+    """Return True if a path is the value of an option for results, a folder above it, or a file below it."""
     values = [Path(value).absolute() for option, value in pairwise(_tokens()) if option in _OUTPUTS]
     target = Path(path).absolute()
     return any(target == value or target in value.parents or value in target.parents for value in values)

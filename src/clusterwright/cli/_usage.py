@@ -99,7 +99,7 @@ _OTHER_NAMES = {
 
 
 def usage_error(error: CycloptsError) -> WrightError:
-    """Return the error of a command line with the fix; the texts of Cyclopts itself are English only."""
+    """Return the error of a wrong command line with its fix; the texts of Cyclopts itself are English only."""
     handler = next((handle for kind, handle in _HANDLERS.items() if isinstance(error, kind)), None)
     message, fix = handler(error) if handler else ("", "")
     help_fix = _("run `{command} --help`", command=_command(error))
@@ -113,7 +113,7 @@ def _command(error: CycloptsError) -> str:
 
 
 def _cyclopts_text(error: CycloptsError) -> str:
-    """Return the text of Cyclopts."""
+    """Return the text of a Cyclopts error on one line."""
     return " ".join(str(error).split()).partition(" Available commands:")[0].rstrip(".")
 
 
@@ -142,7 +142,7 @@ def _missing(error: MissingArgumentError) -> tuple[str, str]:
 
 
 def _value_name(argument: Argument) -> str:
-    """Return what stands for a value: its first choice, or its type in capitals."""
+    """Return what stands for an argument's value in a fix: its first choice, or its type in capitals."""
     if choices := choices_of(argument.hint):
         return choices[0]
     names = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
@@ -172,7 +172,7 @@ def _unknown_option(error: UnknownOptionError) -> tuple[str, str]:
 
 
 def _option_fix(command: str, option: str, tokens: list[str], valid_options: list[str]) -> str:
-    """Return what to write in place of one unknown option; empty if nothing is known."""
+    """Return what to write in place of one option that the command lacks; empty if nothing is known."""
     if fix := foreign_fix(command.removeprefix("wright "), tokens, valid_options, only=option):
         return fix
     if option == "-":
@@ -253,7 +253,7 @@ def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:
 
 
 def _options_of(error: CycloptsError) -> list[str]:
-    """Return the names of the command's options."""
+    """Return the names of the options of the command whose arguments were wrong."""
     return [name for argument in _arguments_of(error) for name in argument.names]
 
 
@@ -361,7 +361,7 @@ def _meaning(error: CycloptsError, argument: Argument) -> str:
 
 
 def _number(text: str, *, is_integer: bool) -> str:
-    """Return how to write a number that has a comma, a suffix or a decimal point; empty if it is none.
+    """Return how to write a number that has a comma, a suffix or a decimal point; empty if the text is none.
 
     A count of tokens with k is often a power of two, so that both are named.
     """

@@ -33,7 +33,9 @@ def folder_without_slurm(
 
 
 def resume_run(reference: str, folder: Path, hostfile: Path | None, *, live: bool) -> int:
-    """Start an ended run again: on this machine, or on the hosts of the hostfile, else those that it had.
+    """Start an ended run without Slurm again and follow it; return the exit code.
+
+    On this machine, or on the hosts of the hostfile, else those that it had.
 
     Raises:
         WrightError: the run is not found, or is one of this machine and there is a hostfile.
@@ -54,7 +56,10 @@ def resume_run(reference: str, folder: Path, hostfile: Path | None, *, live: boo
 
 
 def follow_local(run: RunFolder, folder: Path) -> int:
-    """Follow the logs of a local run: Ctrl-C or SIGTERM saves and ends the run, a second Ctrl-C leaves it."""
+    """Follow the logs of a local run, write its curves at the end, and return its exit code.
+
+    Ctrl-C or SIGTERM saves and ends the run, a second Ctrl-C leaves it.
+    """
     from clusterwright.launch.local import interrupt
     from clusterwright.onhost.supervisor.folder import set_umask
 
@@ -74,7 +79,10 @@ def follow_local(run: RunFolder, folder: Path) -> int:
 
 
 def follow_hosts(run: RunFolder, folder: Path, hostfile: Path | None, *, live: bool) -> int:
-    """Follow a run on hosts if requested; inside an allocation always, and cancel it when the allocation ends."""
+    """Follow the logs of a run on hosts if `live`, and return its exit code; else return 0 at once.
+
+    Inside an allocation always follow, and cancel the run when the allocation ends.
+    """
     from clusterwright.launch.hosts.choose import AUTO
     from clusterwright.launch.hosts.start import hold_lease
     from clusterwright.onhost.supervisor.folder import set_umask
@@ -101,13 +109,13 @@ def show_notes(notes: Sequence[object]) -> None:
 
 
 def show_run(name: str, job_id: str) -> None:
-    """Print the name of a run that has started, its job, and the commands that follow it."""
+    """Print the name of a run that has started, its job id, and the commands that usually follow."""
     show_message(_("run {name}, job {job_id}", name=name, job_id=job_id))
     show_next(f"wright logs -f {name}; wright jobs; wright cancel {name}")
 
 
 def _draw(run: Path) -> None:
-    """Write the curves of the run as a page into its folder, if the run has events."""
+    """Write the curves of the run as an HTML page into its folder; a failure is only printed."""
     from clusterwright.cli.curves import curve_points, write_curves
 
     try:

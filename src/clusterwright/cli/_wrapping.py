@@ -35,7 +35,7 @@ def wrap_for_terminal(text: str, stream: Any) -> str:
 
 
 def command_text(command: str) -> str:
-    """Return a command as one word, which `wrap_for_terminal` does not wrap."""
+    """Return a command in which `wrap_for_terminal` breaks no line, as its spaces are replaced."""
     return command.replace(" ", _FIXED_SPACE)
 
 
@@ -104,7 +104,7 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
 
 
 def _tokens(line: str, width: int) -> Iterator[str]:
-    """Yield words and the spaces between them; text in back-ticks is one word if it fits a line."""
+    """Yield the words of a line and the spaces between them; text in back-ticks is one word if it fits a line."""
     for token in re.findall(_TOKEN, line.rstrip()):
         if " " in token and token[0] not in _BLANKS and _columns(token) > width:
             yield from re.findall(r" +|[^ ]+", token)

@@ -65,7 +65,7 @@ def adopt(
 
 
 def _show_site(site: Site, out: Path) -> None:
-    """Print what was written, what the file does not hold, and the next command."""
+    """Print what was written, what the cluster file does not hold, and the next command."""
     from clusterwright.cli._show import cluster_option, show_message, show_next
 
     show_message(_("written: {files}", files=out))
@@ -85,7 +85,7 @@ def _report(site: Site, out: Path) -> dict[str, object]:
 
 
 def _write(out: Path, text: str) -> None:
-    """Write the file whole.
+    """Write the cluster file atomically.
 
     Raises:
         WrightError: `not-writable`.
@@ -104,7 +104,7 @@ def _write(out: Path, text: str) -> None:
 
 
 def _recorded(control: str, hosts: str, folder: Path | None, slurm: str) -> RecordedSite:
-    """Read the site from its control host or from the folder.
+    """Return the texts of the site, read from its control host or from the folder.
 
     Raises:
         WrightError: neither or both are named, or the version of Slurm is not known.
@@ -157,7 +157,7 @@ def _gathered(control: str, hosts: str) -> RecordedSite:
 
 
 def _show_rest(site: Site) -> None:
-    """Print what the file does not hold, and where its slurm.conf would mean something else."""
+    """Print how many lines the cluster file does not hold, and where its slurm.conf would mean something else."""
     from clusterwright.cli._show import show_message, show_note
 
     hosts = _n("{count} host", "{count} hosts", len(site.cluster.hosts()))

@@ -100,7 +100,10 @@ def apply_with_progress(
     *,
     dry_run: bool,
 ) -> ChangeReport:
-    """Apply and show the progress, except while the user answers."""
+    """Apply the cluster file to the hosts and show the progress, except while the user answers.
+
+    Return the report; with `dry_run` nothing changes.
+    """
     from clusterwright.provision.apply import apply as apply_to_hosts
 
     with progress(title, quiet=asking.quiet) as display:
@@ -129,7 +132,7 @@ class Asking:
         self.on_agreed: Callable[[], None] = lambda: None  # called before the changes
 
     def __call__(self, report: ChangeReport) -> bool:
-        """Return True when the changes may be made."""
+        """Show the plan, if needed ask, and return True if the changes may be made; then call `on_agreed`."""
         with self.paused():
             agreed = self._agreed(report)
         if agreed:
@@ -159,7 +162,7 @@ class Asking:
 
 
 def _show_disruption(report: ChangeReport, disruption: DisruptionOptions) -> None:
-    """Show which hosts are drained or rebooted for their change."""
+    """Print which hosts are drained or rebooted for their change."""
     from clusterwright.config.names import fold
 
     due = [host for host in report.hosts if host.ok and host.disturbs and not host.left_out]
@@ -180,7 +183,10 @@ def show(
     timings: bool = False,
     most_diff_lines: int | None = None,
 ) -> None:
-    """Print the result: failures by host, counts, timings if requested, and the next command."""
+    """Print the result of an apply: plan, failures by host, counts, timings if requested, and the next command.
+
+    With `json` only the report.
+    """
     report = report if timings else report.without_timings()
     if json:
         show_json(report)
@@ -224,7 +230,7 @@ def _counts(report: ChangeReport) -> str:
 
 
 def show_timings(report: ChangeReport) -> None:
-    """Print the timings by host, phase and step."""
+    """Print the report's timings of at least SHORT_S by host, phase and step; nothing without any."""
     rows = [
         (host.host, timing.phase, timing.step, f"{timing.seconds:.2f}")
         for host in report.hosts
@@ -236,7 +242,7 @@ def show_timings(report: ChangeReport) -> None:
 
 
 def exit_of(report: ChangeReport, *, exit_code: bool) -> int:
-    """Return the exit code: EXIT_FAILED, EXIT_CHANGES_PENDING if `exit_code` is set, or EXIT_OK.
+    """Return the exit code of a report: EXIT_FAILED, EXIT_CHANGES_PENDING (only with `exit_code`) or EXIT_OK.
 
     Changes are pending if some were left out, or if a dry run has any.
     """
@@ -249,7 +255,7 @@ def exit_of(report: ChangeReport, *, exit_code: bool) -> int:
 def read_disruption_policy(
     disruption: DisruptionOptions, cluster: Cluster, remote: Remote
 ) -> DisruptionPolicy:
-    """Build the disruption policy from the options.
+    """Return how an apply may disrupt jobs, by the options as typed.
 
     Raises:
         WrightError: --wait is not a duration.

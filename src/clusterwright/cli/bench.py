@@ -48,7 +48,7 @@ class NetworkOptions:
     ] = None
 
     def applied_to(self, cluster: Cluster) -> Cluster:
-        """Return the cluster with this network."""
+        """Return the cluster with the network of these options."""
         from clusterwright.cli.plan._inputs import read_rate
         from clusterwright.plan.learned_network import NetworkFacts, with_network
 
@@ -98,7 +98,7 @@ class Common:
     ] = False
 
     def run(self, kind: Kind, file: Path | None, *, lasts: str = "0s") -> int:
-        """Run the benchmark and print it; return 5 when a verdict fails, 1 when one is unknown."""
+        """Run the benchmark of this kind and print it; return 5 if a verdict fails, 1 if one is unknown, else 0."""
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
         from clusterwright.cli._connection import find_cluster
@@ -174,7 +174,7 @@ def _show(result: Stored, number: dict[str, int], *, everything: bool) -> None:
 
 
 def show_list(file: Path | None, *, json: bool) -> int:
-    """Print the stored benchmarks of the cluster."""
+    """Print the stored benchmarks of the cluster; return 0."""
     from datetime import UTC, datetime
 
     from clusterwright.check.bench.store import file_of, runs
@@ -202,7 +202,10 @@ def show_list(file: Path | None, *, json: bool) -> int:
 
 
 def show_comparison(file: Path | None, a: int, b: int, *, json: bool) -> int:
-    """Print what changed between two stored benchmarks, and what only one measured; with `json` all values."""
+    """Print what changed between the stored benchmarks `a` and `b`, and what only one measured; return 0.
+
+    With `json` all values.
+    """
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read
     from clusterwright.cli._connection import find_cluster

@@ -70,11 +70,11 @@ class JobOptions:
 
     @property
     def requests_job(self) -> bool:
-        """True if an option was given that only a job has."""
+        """Return True if an option other than --wait was given that only a job has."""
         return self != JobOptions(wait=self.wait)
 
     def host_request(self, cluster: Cluster, hosts: Sequence[str]) -> HostRequest:
-        """Return the request for the hosts of the job."""
+        """Return the request for hosts of the job in which the checks run."""
         from clusterwright.check.bench.bench_job import HostRequest
         from clusterwright.check.bench.script import JobResources
         from clusterwright.check.in_job import JOB_NAME, LIMIT_S
@@ -145,7 +145,10 @@ def check(
 
 
 def _run(config: Cluster, hosts: str, checks: Selection, on_event: Listener) -> list[Verdict]:
-    """Check over SSH, as root."""
+    """Check hosts over SSH, as root, and return the verdicts.
+
+    Without `hosts` all that are powered up and permanent.
+    """
     from clusterwright.check import run
     from clusterwright.cli._hostlist import hosts_of
     from clusterwright.cli._started_lab import require_lab
@@ -160,7 +163,7 @@ def _run(config: Cluster, hosts: str, checks: Selection, on_event: Listener) -> 
 
 
 def _run_in_job(cluster: Cluster, hosts: str, checks: Selection, job: JobOptions) -> list[Verdict]:
-    """Check in a job; name the hosts that it did not try, and what it could not see."""
+    """Check hosts in a job of the user and return the verdicts; print the skipped hosts and what it cannot see."""
     from clusterwright.check.in_job import run_in_job
     from clusterwright.cli._hostlist import hosts_of
     from clusterwright.config.names import fold
@@ -195,7 +198,7 @@ def _powered_up_hosts(cluster: Cluster, remote: Connection) -> tuple[str, ...] |
 
 
 def _show_verdicts(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
-    """Print the verdicts; return the exit code."""
+    """Print the verdicts; return the exit code: 5 if one fails, 1 if one is unknown, else 0."""
     from clusterwright.check.folding import counts
 
     number = counts(verdicts)
@@ -253,7 +256,7 @@ def _location(verdict: Verdict) -> str:
 
 
 def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tuple[Path, Path]:
-    """Write the report as HTML and JSON, each atomically; return both paths.
+    """Write the acceptance report to `to` as HTML, and beside it as JSON, each atomically; return both paths.
 
     Raises:
         WrightError: the folder does not exist or is not writable.
@@ -283,7 +286,7 @@ def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tu
 
 
 def _write_metrics(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> Path:
-    """Write the metrics file atomically; return its path.
+    """Write the verdicts and the newest benchmarks as Prometheus metrics to `to`, atomically; return it.
 
     Raises:
         WrightError: the folder does not exist or is not writable.

@@ -127,7 +127,7 @@ def convert(
 
 
 def located(source: str, cluster: Path | None, host: str) -> tuple[str, CheckpointHost | None]:
-    """Return the folder or run, and the host that reads its checkpoints; None for this machine.
+    """Return the folder or run of checkpoints, and the host that reads them; None for this machine.
 
     Raises:
         WrightError: there is no such run here and no cluster file, or the cluster has no such host.
@@ -147,7 +147,7 @@ def located(source: str, cluster: Path | None, host: str) -> tuple[str, Checkpoi
 
 
 def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) -> int:
-    """Print a table with one line for each checkpoint; notes and incomplete saves go to stderr.
+    """Print a table with one line for each checkpoint; notes and incomplete saves go to stderr. Return 0.
 
     With `json` print the listing instead; ages are relative to `now`, by default the present.
     """
@@ -174,7 +174,7 @@ def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) 
 
 
 def show_verified(report: dict[str, Any], *, json: bool) -> int:
-    """Print one row per checkpoint and what is wrong; return 5 unless all are verified."""
+    """Print one row per verified checkpoint and what is wrong; return 5 unless all are intact, else 0."""
     rows = report["checkpoints"]
     if json:
         show_json(report)
@@ -196,7 +196,7 @@ def show_verified(report: dict[str, Any], *, json: bool) -> int:
 
 
 def show_converted(report: dict[str, Any], *, json: bool) -> int:
-    """Print what was written and what was not converted."""
+    """Print what was written by a conversion, and what was not converted; return 0."""
     if json:
         show_json(report)
     else:

@@ -71,7 +71,7 @@ def curve_points(job: str, cluster: Path | None) -> dict[str, Any]:
 
 
 def write_curves(document: dict[str, Any], output: Path | None) -> Path:
-    """Render the page and write it to `output`, by default RUN.html; return its path.
+    """Write the HTML page of a run's curves to `output`, by default RUN.html; return its path.
 
     Raises:
         WrightError: the document is malformed.

@@ -71,7 +71,10 @@ class Common:
     json: Annotated[bool, _flag("Print one JSON document, which includes the token.")] = False
 
     def run(self, file: Path | None) -> int:
-        """Start or join a session and show how to connect; return 0 also if the job is left in the queue."""
+        """Start or join a session and show how to connect; return 0 also if the job is left in the queue.
+
+        With `dry_run` only print the job's script.
+        """
         from clusterwright.cli._connection import connection_to
         from clusterwright.cli._dev_output import show, show_event
         from clusterwright.launch import dev
@@ -169,7 +172,7 @@ def stop(job: str, /, *, cluster: Path | None = None, as_user: As = None) -> int
 
 
 def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
-    """Print one row per session."""
+    """Print one row per session of the user; return 0."""
     from clusterwright.cli._connection import connection_to, find_cluster
     from clusterwright.cli._show import show_next, show_records
     from clusterwright.launch.dev import listed
@@ -187,7 +190,7 @@ def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
 
 
 def end(job: str, file: Path | None, user: str | None) -> int:
-    """Stop sessions and print their job ids."""
+    """Stop the session of a job, or all of the user's, and print the job ids; return 0."""
     from clusterwright.cli._connection import connection_to, find_cluster
     from clusterwright.launch.dev import stop
 
@@ -261,7 +264,7 @@ def _kind(typed: Common) -> Kind:
 
 
 def _environment(typed: Common, cluster: Cluster) -> str:
-    """Return the Python of the named environment; empty if none is named.
+    """Return the path of Python in the environment that the options name; empty if none is named.
 
     Raises:
         WrightError: the cluster file has no such environment.
@@ -281,7 +284,10 @@ def _environment(typed: Common, cluster: Cluster) -> str:
 
 
 def _usual_time(cluster: Cluster, partition: str) -> int:
-    """Return the default time limit; a partition that does not exist is rejected later."""
+    """Return the default time limit of a session in seconds, at most that of its partition.
+
+    A partition that does not exist is rejected later.
+    """
     partition_config = cluster.partitions.get(partition) if partition else None
     queue = partition_config or next(
         (candidate for candidate in cluster.partitions.values() if candidate.default), None
@@ -290,7 +296,7 @@ def _usual_time(cluster: Cluster, partition: str) -> int:
 
 
 def seconds(option: str, text: str) -> int:
-    """Parse a duration such as `2h`; `0s` is valid.
+    """Return the seconds of a duration such as `2h`, the value of `option`; `0s` is valid.
 
     Raises:
         WrightError: the text is not a duration.

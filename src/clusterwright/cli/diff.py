@@ -67,7 +67,7 @@ FEW = 3  # more new files of one folder are shown as a count
 
 
 def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
-    """Compare the hosts with the file; return whether they differ and whether all of them were reached."""
+    """Print how the hosts differ from the cluster file; return whether they differ, and whether all were reached."""
     from clusterwright.config.load import load_cluster
     from clusterwright.provision.apply import apply, remote_of
     from clusterwright.provision.change.drift import drift
@@ -112,7 +112,10 @@ def watched_lines(cluster: Cluster) -> list[str]:
 
 
 def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
-    """Print manual changes first, then changes of the file, then the hosts by state and what the next apply does."""
+    """Print the differences of the hosts, the hosts by state, errors, and what the next apply does.
+
+    Manual changes first, then changes of the file.
+    """
     from clusterwright.cli.apply import folded_errors
     from clusterwright.provision.change.fields import COST_LABELS
 
@@ -173,7 +176,7 @@ def drift_lines(rows: Iterable[DriftRow]) -> list[str]:
 
 
 def two_files(old: Path, new: Path, *, json: bool) -> bool:
-    """Compare two files field by field; return whether they differ.
+    """Print how two cluster files differ field by field; return True if they differ.
 
     Raises:
         SpecError: one of the files is invalid.
@@ -217,7 +220,7 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
 
 
 def _itself(file: Path) -> WrightError:
-    """Return the error of a line that names the cluster file in place of a second one."""
+    """Return the error of a command line that names the cluster file as its own second file."""
     return WrightError.from_code(
         "usage",
         _("{file} is the cluster file itself, which does not differ from itself", file=file),
@@ -230,7 +233,7 @@ def _itself(file: Path) -> WrightError:
 
 
 def field_line(change: FieldChange) -> str:
-    """Format a change: `slurm.kill_wait: 30s (default) -> 1m  [reconfigure] effect`."""
+    """Return a change of a field as text: `slurm.kill_wait: 30s (default) -> 1m  [reconfigure] effect`."""
     sides = f"{change.old or _('(not set)')} -> {change.new or _('(removed)')}"
     return f"{change.path}: {sides}  [{change.cost}] {change.reason}"
 

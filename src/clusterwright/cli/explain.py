@@ -98,7 +98,10 @@ def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
 
 
 def _of_other_topic(topic: str) -> str:
-    """Return the command that explains a command, a kind of file or a line of a log; empty for other names."""
+    """Return what explains a command, a kind of file, a key of Slurm or a line of a log.
+
+    Empty for other names.
+    """
     from clusterwright.cli import commands
 
     if topic in dict(commands()):

@@ -64,7 +64,9 @@ def guide(
 
 
 def _complete_answers(state: State, *, yes: bool) -> None:
-    """Ask what is not answered; without a terminal show the questions.
+    """Ask the questions that have no answer yet, or with `yes` take their defaults; store the answers.
+
+    Without a terminal and `yes` print the questions.
 
     Raises:
         WrightError: there is neither a terminal nor --yes.
@@ -95,7 +97,7 @@ def _complete_answers(state: State, *, yes: bool) -> None:
 
 
 def _run_steps(state: State, *, yes: bool) -> int:
-    """Run the steps that have not finished; return the exit code of the first that fails, 0 if none does.
+    """Run the guide's steps that have not finished; return the exit code of the first that fails, else 0.
 
     Raises:
         KeyboardInterrupt: a step was interrupted.
@@ -124,7 +126,7 @@ def _run_steps(state: State, *, yes: bool) -> int:
 
 
 def _run_step(step: Step, number: str, state: State, *, yes: bool) -> int:
-    """Show the command, run it unless the user skips it, and return its exit code, 0 if skipped.
+    """Print a step's command, run it unless the user skips it, and return its exit code, 0 if skipped.
 
     With `yes` it runs without a question.
 

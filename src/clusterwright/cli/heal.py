@@ -208,7 +208,7 @@ def log(*, cluster: Path | None = None, last: Count = 50, json: bool = False, lo
 
 
 def _propose(file: Path | None, *, local: bool, json: bool) -> int:
-    """Show the actions of the next poll, if it finds the same faults; EXIT_FAILED if Slurm does not respond."""
+    """Print the actions of the next poll, if it finds the same faults; EXIT_FAILED if Slurm does not respond."""
     from clusterwright.heal.decide import decide
     from clusterwright.heal.loop import setup as joined
 
@@ -232,7 +232,7 @@ def _propose(file: Path | None, *, local: bool, json: bool) -> int:
 
 
 def _heal_once(file: Path | None, *, local: bool, json: bool) -> int:
-    """Poll twice, because one poll does not confirm a fault, and run the allowed actions."""
+    """Poll twice, because one poll does not confirm a fault, and run the allowed actions; return EXIT_OK."""
     from clusterwright.heal.loop import setup as joined
 
     target = _target(file, local=local)
@@ -264,36 +264,36 @@ class _Target:
 
     @property
     def is_remote(self) -> bool:
-        """True if the unit on the control host owns the journal and this is another machine."""
+        """Return True if the unit on the control host owns the journal of heal and this is another machine."""
         return self.cluster.heal.watch and not self.local
 
     @property
     def file_on_control(self) -> str:
-        """The cluster file of the unit."""
+        """Return the path of the unit's cluster file on the control host."""
         from clusterwright.heal.loop.setup import ON_CONTROL
 
         return str(ON_CONTROL / "cluster.yaml")
 
     def folder(self) -> Path:
-        """Return the folder of the journal."""
+        """Return the folder of heal's journal for this cluster."""
         from clusterwright.heal.loop.setup import folder_of
 
         return folder_of(self.cluster, is_control=self.local)
 
     def journal(self) -> Journal:
-        """Open the journal."""
+        """Return heal's journal for this cluster, opened."""
         from clusterwright.heal.loop.setup import journal_of
 
         return journal_of(self.folder())
 
     def loop(self, journal: Journal) -> Loop:
-        """Build the loop."""
+        """Return the loop of heal for this cluster, with its journal."""
         from clusterwright.heal.loop.setup import loop_of
 
         return loop_of(self.cluster, str(self.file), self.remote, journal, show_message)
 
     def forward(self, *arguments: str) -> int:
-        """Run the same command on the control host."""
+        """Run `wright heal` with these arguments on the control host; return its exit code."""
         from clusterwright.edge.host import as_root
         from clusterwright.edge.processes import stream
 

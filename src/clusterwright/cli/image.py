@@ -72,7 +72,7 @@ def build(
 
 
 def _write_files(out: Path, choice: ImageChoice, cluster: str, requirements: str) -> None:
-    """Write the folder with the versions of an earlier build; show what was chosen."""
+    """Write the folder of an image, with the versions of an earlier build; print what was chosen."""
     from clusterwright.cli._show import show_message, show_note
     from clusterwright.launch.image import build as builder
     from clusterwright.launch.image.containerfile import REQUIREMENTS_LOCK, image_files
@@ -122,7 +122,10 @@ def _requirements(job: Path | None, named: Path | None) -> str:
 
 
 def _linked(file: Path) -> WrightError:
-    """Return the error of a requirements.txt that was found, and leads to a file elsewhere, maybe a private one."""
+    """Return the error of a requirements.txt found beside the job file that links to another folder.
+
+    That file may be a private one.
+    """
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     message = _(

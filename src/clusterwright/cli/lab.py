@@ -229,7 +229,10 @@ def down(name: Annotated[str | None, LABS] = None, /, *, yes: bool = False) -> i
 
 
 def _agreed(name: str) -> bool:
-    """Return True unless the lab has runs and the user on the terminal declines; without a terminal always True."""
+    """Return False if the lab has runs and the user on the terminal declines to delete them; else True.
+
+    Without a terminal always True.
+    """
     from clusterwright.lab.state import folder
 
     if not sys.stdin.isatty() or not any(folder(name).glob("shared/*/runs/*")):
@@ -244,7 +247,7 @@ def _uptime(uptime_s: int | None) -> str:
 
 
 def _name(name: str | None, option: str = "") -> str:
-    """Return the lab: by name or cluster file, else that of ./cluster.yaml, else the only lab.
+    """Return the name of the lab: as given or of the cluster file given, else of ./cluster.yaml, else the only lab.
 
     `option` is the one that names the lab; empty if an argument does.
     """
@@ -270,7 +273,7 @@ def _name(name: str | None, option: str = "") -> str:
 
 
 def _lab_file(named: Path | None) -> Path:
-    """Return the cluster file of --cluster or of this folder, else the lab file of the package."""
+    """Return the cluster file of --cluster or of this folder, else the package's template of a lab."""
     from importlib.resources import files
 
     from clusterwright.cli._connection import cluster_file, has_cluster_file
@@ -281,9 +284,10 @@ def _lab_file(named: Path | None) -> Path:
 
 
 def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], out: Path) -> int:
-    """Start the lab of the cluster file, apply it, and inject faults drawn by `seed`; `only` limits their kinds.
+    """Start the lab of the cluster file, apply it, inject faults drawn by `seed`, and write the report.
 
-    Writes the report to the folder `out`. Return EXIT_OK if every fault was handled as expected, else EXIT_FAILED.
+    `only` limits the kinds of faults; `out` is the report's folder. Return EXIT_OK if every fault was handled as
+    expected, else EXIT_FAILED.
 
     Raises:
         WrightError: the cluster is no lab, a kind is unknown, or the apply failed.
@@ -342,7 +346,7 @@ def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]
 
 
 def _write(out: Path, scores: list[Score], seed: int, fault_count: int, cluster: Cluster) -> None:
-    """Write the report after each fault, so that an interrupted campaign has one too."""
+    """Write the campaign's report after each fault, so that an interrupted campaign has one too."""
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.lab.chaos.html_report import render_html
     from clusterwright.lab.chaos.score import document, summary

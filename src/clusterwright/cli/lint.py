@@ -109,9 +109,9 @@ def _key_rows(source: Source, version: str) -> list[dict[str, Any]]:
 
 
 def _missing_rows(conf: SlurmConf, sources: Sequence[Source]) -> list[dict[str, Any]]:
-    """Return what slurmctld does not start without, of a slurm.conf that is no fragment.
+    """Return a finding for each key without which slurmctld does not start, if slurm.conf lacks it.
 
-    It sets nothing but its ClusterName, or its ClusterName and one of the other required keys.
+    None for a fragment, which sets other keys than ClusterName without the name and one of the others.
     """
     slurm_confs = [source for source in sources if source.kind == "slurm.conf" and not source.includes]
     if not slurm_confs or conf.has_unread or conf.is_complete:
@@ -143,7 +143,7 @@ def _rule_row(finding: RuleFinding) -> dict[str, Any]:
 
 
 def _text(row: dict[str, Any]) -> str:
-    """Return a finding for people: its location, and what it is."""
+    """Return a finding as a line of text for people: its location, and what it is."""
     location = f"{row['file']}:{row['line']}"
     if row["code"] == "key":
         return f"{location}: {row['key']}: {row['message']}"

@@ -42,7 +42,7 @@ def mcp(*, cluster: Path | None = None, folder: Path | None = None) -> int:
 
 
 def _folder(cluster: Path | None, folder: Path | None) -> Path:
-    """Return the folder of the files that tools may read.
+    """Return the absolute folder of the files that tools may read.
 
     Raises:
         WrightError: there is no such folder or cluster file.

@@ -131,7 +131,7 @@ class Forms:
 
 
 def show(result: Report, forms: Forms) -> int:
-    """Write the requested files; print JSON if requested, else the text report if no file was; return 0.
+    """Write the requested files of a report; print JSON if requested, else the text if no file was; return 0.
 
     Raises:
         WrightError: a file cannot be written.

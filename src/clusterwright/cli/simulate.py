@@ -78,7 +78,7 @@ class TraceOptions:
 
 
 def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad: bool) -> Trace:
-    """Return the trace of the file, or a generated one.
+    """Return the trace of jobs to simulate: that of the file, or a generated one.
 
     Raises:
         WrightError: neither or both are requested, or the text is not a trace.
@@ -121,7 +121,7 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
 
 
 def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> int:
-    """Replay the jobs with both settings and print the comparison."""
+    """Simulate the jobs with both settings and print the comparison; return 0."""
     from clusterwright.monitor.simulate import comparison
     from clusterwright.monitor.simulate.engine import simulate as replay
     from clusterwright.monitor.simulate.result import result
@@ -143,9 +143,10 @@ def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> 
 
 
 def _settings(cluster: Path, against: Path | None) -> tuple[SimulationSettings, SimulationSettings]:
-    """Return the current and the proposed settings, with distinct names.
+    """Return the current and the proposed settings of Slurm, with distinct names.
 
-    Without `against` the cluster file's are the proposed ones, and Slurm's defaults the current.
+    Without `against` the cluster file's are the proposed ones, and Slurm's defaults the current; with it, the cluster
+    file's are the current, and those of `against` the proposed.
     """
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.simulate.settings import of_cluster, slurm_default

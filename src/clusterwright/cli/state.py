@@ -56,7 +56,7 @@ def recover(*, cluster: Path | None = None, hosts: Annotated[str, HOSTS] = "", j
 
 
 def show(keys: tuple[HostKey, ...], path: Path, *, json: bool) -> None:
-    """Print one row per host: the fingerprint of its key, its last apply, and why its key was not used."""
+    """Print one row per host: fingerprint of its munge key, its last apply, and why its key was not used."""
     rows = [
         (key.host, key.fingerprint if key.key else "-", key.when or "-", key.source or "-", key.error or "-")
         for key in keys

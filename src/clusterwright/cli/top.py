@@ -62,7 +62,7 @@ class TopOptions:
     user: str | None
 
     def render_options(self) -> RenderOptions:
-        """Return the characters of the screen."""
+        """Return how the screen is drawn: with ASCII only, unless stdout is UTF-8."""
         from clusterwright.monitor.top.columns import RenderOptions
 
         ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
@@ -70,12 +70,12 @@ class TopOptions:
 
 
 def terminal() -> bool:
-    """Return True on an interactive terminal."""
+    """Return True if stdin and stdout are an interactive terminal."""
     return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def as_json(options: TopOptions) -> int:
-    """Print the snapshot as one JSON document."""
+    """Print a snapshot of the cluster as one JSON document; return 0."""
     from clusterwright.monitor.gather import gather
 
     cluster_config = find_cluster(options.cluster)
@@ -85,7 +85,7 @@ def as_json(options: TopOptions) -> int:
 
 
 def print_once(options: TopOptions) -> int:
-    """Print the screen once."""
+    """Print the screen of `wright top` once; return 0."""
     from dataclasses import replace
 
     from rich.console import Console
@@ -104,7 +104,10 @@ def print_once(options: TopOptions) -> int:
 
 
 def screen(options: TopOptions) -> int:
-    """Run the screen until the user quits; the first snapshot is gathered while Textual is imported."""
+    """Run the screen of `wright top` until the user quits; return 0.
+
+    The first snapshot is gathered while Textual is imported.
+    """
     if find_spec("textual") is None:
         from clusterwright.errors import EXIT_USAGE, WrightError
 

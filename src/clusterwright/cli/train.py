@@ -89,7 +89,7 @@ class Typed:
     ] = ()
 
     def overrides(self) -> Overrides:
-        """Return the options as fields of a job file."""
+        """Return the options that were given as fields of a job file."""
         from clusterwright.launch.resolve import Overrides
 
         values = {
@@ -200,14 +200,14 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
 
 
 def _cluster(named: Path | None, job_file: Path | None) -> Path | Cluster:
-    """Return the path of the cluster file, or the cluster as learned from Slurm."""
+    """Return the path of the cluster file, or the cluster learned from Slurm."""
     if is_unmanaged(named, job_file):
         return unmanaged_cluster(named)
     return cluster_file(named, job_file, accepts_login=True, otherwise=_("--local runs it on this machine"))
 
 
 def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> int:
-    """Print the batch script, which also writes job.json if it is submitted manually."""
+    """Print the batch script, which also writes job.json if it is submitted manually; return 0."""
     from clusterwright.launch.lines.prepare import prepare
     from clusterwright.launch.record import record, with_record
     from clusterwright.launch.run import run_name
@@ -229,7 +229,7 @@ def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> i
 
 
 def _show_environment(job: Job, cluster: Cluster) -> int:
-    """Print every variable of the ranks with its value (secrets hidden) and its source."""
+    """Print every variable of the ranks with its value (secrets hidden) and its source; return 0."""
     from clusterwright.launch.environment import list_variables
 
     rows = [
@@ -243,7 +243,7 @@ def _show_environment(job: Job, cluster: Cluster) -> int:
 def _submitted(
     resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, user: str | None
 ) -> RunFolder:
-    """Submit the job as a new run, or resume the run `resume`."""
+    """Submit the job as a new run, or without one resume the run `resume`; print and return the run."""
     from clusterwright.launch.submission import resume as resumed
     from clusterwright.launch.submission import submit
 
@@ -295,7 +295,10 @@ def _something(arguments: tuple[str, ...], how: How) -> None:
 
 
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
-    """Run on this machine and follow the logs until the run ends; with `dry_run` only print the script."""
+    """Run the job on this machine, follow the logs until it ends, and return its exit code.
+
+    With `dry_run` only print the script.
+    """
     from clusterwright.launch.local import local
     from clusterwright.launch.typed_program import require_script
 
@@ -306,9 +309,9 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
 
 
 def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
-    """Run on the hosts of a hostfile, without one on those of the allocation.
+    """Run the job on the hosts of a hostfile, without one on those of the allocation; return the exit code.
 
-    With `dry_run` it only prints the script of each host.
+    With `dry_run` only print the script of each host.
     """
     from clusterwright.launch.hosts.choose import AUTO, hosts_of, resolve_for
     from clusterwright.launch.hosts.start import preview, start_on_hosts

@@ -56,12 +56,12 @@ class Common:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The selected settings."""
+        """Return the settings that --knobs selects; empty for all."""
         return tuple(name.strip() for name in self.knobs.split(",") if name.strip())
 
     @property
     def trials(self) -> Budget:
-        """The budget; raises WrightError if it is too small."""
+        """Return the budget of trials; raise WrightError if it is too small."""
         from clusterwright.check.tune.trials import Budget
 
         return Budget(self.budget, self.seed)
@@ -69,7 +69,7 @@ class Common:
     def host_request(
         self, cluster: Cluster, user: str | None, fewest: int, partition: str = ""
     ) -> HostRequest:
-        """Return the request for hosts."""
+        """Return the request for the hosts on which trials run; at least `fewest` of them."""
         from clusterwright.check.bench.bench_job import HostRequest
         from clusterwright.check.bench.script import JobResources
         from clusterwright.cli._hostlist import hosts_of
@@ -162,7 +162,7 @@ class TrainingOptions:
 
 
 def tuned_network(path: Path, options: Common) -> int:
-    """Run the search, print the result, and write the best settings to the cluster file if requested."""
+    """Search the best network settings, print them, and if requested write them to the cluster file; return 0."""
     from clusterwright.check.bench.run import FEWEST
     from clusterwright.check.tune.network import tune_network
     from clusterwright.check.tune.written import OF_CLUSTER
@@ -185,7 +185,9 @@ def tuned_network(path: Path, options: Common) -> int:
 
 
 def tuned_learned_network(cluster: Cluster, options: Common) -> int:
-    """Run the search on a cluster without a file, and print the best settings for job files.
+    """Search the best network settings of a cluster without a file, and print them for job files.
+
+    Return 0.
 
     Raises:
         WrightError: the network is not known, or a file is to be written.
@@ -215,7 +217,10 @@ def tuned_learned_network(cluster: Cluster, options: Common) -> int:
 
 
 def tuned_training(training_options: TrainingOptions, options: Common) -> int:
-    """Run the search, print the result, and write the best settings to the job file if requested."""
+    """Search the best settings of a training, print them, and if requested write them to its job file.
+
+    Return 0.
+    """
     from clusterwright.check.tune.training import Subject, tune_training
     from clusterwright.check.tune.written import OF_JOB
     from clusterwright.cli.bench import first_admin
@@ -247,7 +252,7 @@ def tuned_training(training_options: TrainingOptions, options: Common) -> int:
 def _on_hosts(
     cluster: Cluster, host_request: HostRequest, search: Callable[[BenchSite], Tuned], most: int | None = None
 ) -> Tuned:
-    """Run the search on allocated hosts, on at most `most` of them."""
+    """Run the search on allocated hosts, on at most `most` of them, and return its result."""
     from clusterwright.check.bench.bench_job import choose
     from clusterwright.check.bench.run import on_site
     from clusterwright.edge.clock import SystemClock
@@ -275,7 +280,10 @@ def concluded(
     variables: tuple[str, ...],
     check: Callable[[str], object] | None = None,
 ) -> None:
-    """Print every trial, the summary and the diff of the file; write the file if requested."""
+    """Print every trial, the summary and the diff of the file; write the file if requested.
+
+    `variables` is the place of the settings in the file; `check` raises for a new text that is invalid.
+    """
     from clusterwright.check.tune.written import difference, with_settings
     from clusterwright.config.load import source_of
     from clusterwright.edge.files import write_file_atomic

@@ -72,7 +72,7 @@ def upgrade(
 
 
 def _check_target(slurm: str, driver: str) -> None:
-    """Raise WrightError unless exactly one of the two is given."""
+    """Raise WrightError unless exactly one of the two versions is given."""
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     if bool(slurm) == bool(driver):
@@ -97,7 +97,10 @@ def _check_managed(file: Path, role: str) -> None:
 
 
 def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) -> int:
-    """Run the remaining steps of a Slurm upgrade, or list them."""
+    """Upgrade Slurm to the version by the steps that remain, after confirmation; return the exit code.
+
+    With `dry_run`, or if it is not confirmed, list the steps only.
+    """
     from clusterwright.cli._members import agreed
     from clusterwright.config.load import source_of
     from clusterwright.config.reader import read
@@ -137,7 +140,7 @@ def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) 
 
 
 def _run_steps(task: Upgrade, todo: tuple[UpgradeStep, ...], options: MemberOptions) -> int:
-    """Run the steps, then apply the whole file, which should change nothing."""
+    """Run the steps of an upgrade, then apply the whole file, which should change nothing; return the exit code."""
     from clusterwright.cli._members import failures
     from clusterwright.config.names import fold
     from clusterwright.provision.apply import apply
@@ -200,7 +203,9 @@ def show(have: dict[str, str], todo: tuple[UpgradeStep, ...]) -> None:
 
 
 def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, options: MemberOptions) -> int:
-    """Apply the file with the new driver version as with --reboot; write the file after confirmation.
+    """Change the driver's version on the hosts, as apply with --reboot does; return the exit code.
+
+    The cluster file is written after confirmation.
 
     Raises:
         WrightError: Clusterwright does not install the driver packages, or the new file is invalid.

@@ -43,7 +43,7 @@ def validate(file: Path, /, *more: Path, cluster: Path | None = None, json: bool
 
 
 def _findings(file: Path, cluster: Path | None, *, quiet: bool) -> Sequence[Finding]:
-    """Return the findings about a file; print them, or its summary, unless quiet."""
+    """Return the findings about a file, empty if it is valid; print them, or its summary, unless quiet."""
     from clusterwright.cli._show import show_error, show_message, show_note
     from clusterwright.config.load import checked
     from clusterwright.errors import SpecError
@@ -64,7 +64,7 @@ def _findings(file: Path, cluster: Path | None, *, quiet: bool) -> Sequence[Find
 
 
 def _file_of(findings: Sequence[Finding], file: Path) -> str:
-    """Return the file that the findings are about: it may be the cluster file beside the validated one."""
+    """Return the file that the findings are about, which may be the cluster file beside the validated `file`."""
     names = {place.file for finding in findings for place in finding.places}
     return names.pop() if len(names) == 1 else str(file)
 

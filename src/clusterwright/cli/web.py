@@ -111,7 +111,7 @@ def _change_users(cluster: Cluster, members: Members) -> int:
 
 
 def _password(name: str) -> str:
-    """Read a password: twice on a terminal, else the first line of stdin."""
+    """Return a password: typed twice on a terminal, else the first line of stdin."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
     password = getpass(_("Password for {name}: ", name=name))
@@ -130,7 +130,7 @@ def _users(cluster: Cluster, file: Path | None) -> Users:
 
 
 def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
-    """Serve the page until Ctrl-C.
+    """Serve the web page until Ctrl-C; return EXIT_OK.
 
     Raises:
         WrightError: the settings would expose the page without TLS or sign-in, or a package is missing.
@@ -158,7 +158,7 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
 
 @contextmanager
 def _site(cluster: Cluster, users: Users, listener: Listener) -> Iterator[Site]:
-    """Build the parts of the page; close the history at the end."""
+    """Yield the parts of the web page, for a `with` block; close its history at the end."""
     from clusterwright.edge.clock import SystemClock
     from clusterwright.edge.secrets import state_folder
     from clusterwright.monitor.gather import gather
@@ -177,7 +177,7 @@ def _site(cluster: Cluster, users: Users, listener: Listener) -> Iterator[Site]:
 
 
 def _cluster_actions(cluster: Cluster, remote: Remote) -> ClusterActions:
-    """Return the actions of the page, which run on the control host as root where Slurm requires it."""
+    """Return what users of the web page may do; it runs on the control host, as root where Slurm requires it."""
     from clusterwright.edge.clock import SystemClock
     from clusterwright.edge.host import AsRoot
     from clusterwright.edge.secrets import state_folder

@@ -127,7 +127,7 @@ def _memory_bytes(text: str) -> int | None:
 
 
 def _is_file(source: str) -> bool:
-    """True for a file or what is named like one; `slurm-12.out` without a file is job 12."""
+    """Return True for a file or what is named like one; `slurm-12.out` without a file is job 12."""
     if source == "-" or "/" in source or Path(source).exists():
         return True
     from clusterwright.diagnose.reading.finding import is_named_like_file
@@ -136,7 +136,7 @@ def _is_file(source: str) -> bool:
 
 
 def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> int:
-    """Print the diagnoses; return 1 if the first one is unknown."""
+    """Print the diagnoses; return EXIT_FAILED if the first one is unknown, else EXIT_OK."""
     from clusterwright.diagnose.diagnosis import document
     from clusterwright.diagnose.report import colored, format_report, uncolored
 
@@ -151,7 +151,7 @@ def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> in
 
 
 def _why_cluster(targets: Sequence[str], *, everything: bool, as_json: bool, cluster: Path | None) -> int:
-    """Diagnose each job or node of the cluster; return the worst exit code."""
+    """Diagnose each job or node of the cluster and print the results; return the worst exit code."""
     cluster_config = cluster_of_run(targets[0], cluster)
     remote = connection_to(cluster_config)
     return max(
@@ -176,7 +176,7 @@ def _explain_name(cluster: Cluster, remote: Remote, name: str, *, everything: bo
 
 
 def _misspelled_host(name: str, guess: str, error: WrightError) -> WrightError:
-    """Return the error of a name that is like a host's, and that may be a run which cannot be looked up now."""
+    """Return the error of a name like that of host `guess`, which may be a run that cannot be looked up now."""
     finding = error.findings[0]
     message = _(
         "the cluster file has no host `{name}`, and for runs: {error}", name=name, error=finding.message

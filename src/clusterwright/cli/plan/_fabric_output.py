@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show(report: FabricReport) -> None:
-    """Print the tables on stdout and the next option on stderr."""
+    """Print the report's tables on stdout, and hints on stderr."""
     switch = report.requirements.switch
     show_text(
         _(
@@ -120,7 +120,10 @@ def _show_kind(report: FabricReport) -> None:
 
 
 def topology(report: FabricReport) -> str:
-    """Return topology.conf of the chosen topology."""
+    """Return the text of topology.conf for the chosen topology.
+
+    With racks of NVLink, also as a comment with topology/block.
+    """
     from clusterwright.plan.fabric.topology import block_lines, topology_lines
 
     trays = report.machine.nvlink_domain // report.machine.gpus_per_node

@@ -88,7 +88,7 @@ class MoneyOptions:
 
     @property
     def code(self) -> str:
-        """The currency as its code in capitals; "" without one."""
+        """Return the code of the currency in capitals; "" without one."""
         return self.currency.strip().upper()
 
 
@@ -117,7 +117,7 @@ def read_money(
 
 
 def show_rates(rates: list[str]) -> None:
-    """Print the exchange rates that prices were converted with."""
+    """Print the exchange rates with which prices were converted; nothing for none."""
     from clusterwright.cli._show import show_text
 
     for rate in rates:
@@ -144,7 +144,7 @@ def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training,
 
 
 def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine:
-    """Return the machines of the options."""
+    """Return the machines that the options describe: a GPU and a number, or a group of a cluster."""
     from clusterwright.cli._connection import is_unmanaged
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.inputs import attempt, machine
@@ -173,9 +173,9 @@ def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | Non
 
 
 def planned_cluster(named: Path | None, wiring: Wiring | None, gpu: str | None) -> Cluster | Path | None:
-    """Return the cluster file; or the cluster learned from Slurm, with the network and GPU that the user named.
+    """Return the path of the cluster file; or the cluster learned from Slurm, with network and GPU as named.
 
-    A note names what was assumed for the network, which Slurm does not report.
+    None without a name. A note names what was assumed for the network, which Slurm does not report.
     """
     from clusterwright.cli._connection import is_unmanaged, unmanaged_cluster
     from clusterwright.plan.learned_network import NetworkFacts, with_gpu, with_network
@@ -192,7 +192,7 @@ def planned_cluster(named: Path | None, wiring: Wiring | None, gpu: str | None) 
 
 
 def note_network(cluster: Cluster) -> None:
-    """Note that the network of a learned cluster was assumed, unless the user named it."""
+    """Print a note that the network of a learned cluster was assumed, unless the user named it."""
     from clusterwright.cli._show import show_note
     from clusterwright.plan.learned_network import has_network_rate
 
@@ -206,7 +206,7 @@ def note_network(cluster: Cluster) -> None:
 
 
 def _machine_typed(machine_options: MachineOptions) -> list[str]:
-    """Return the options that describe a machine in place of a cluster file."""
+    """Return the options, as typed, that describe a machine in place of a cluster file."""
     names = ("gpu", "gpus_per_node", "network", "nics", "nic_rate")
     return [f"--{name.replace('_', '-')}" for name in names if getattr(machine_options, name) is not None]
 
@@ -230,7 +230,7 @@ def wiring_of(machine_options: MachineOptions) -> Wiring:
 
 
 def read_rate(text: str | None) -> int | None:
-    """Parse --nic-rate into bit/s; None if it is not given.
+    """Return the value of --nic-rate in bit/s; None if it is not given.
 
     Raises:
         WrightError: `bad-quantity`.
@@ -246,7 +246,7 @@ def read_rate(text: str | None) -> int | None:
 
 
 def read_table(path: Path, out: Path | None = None) -> bytes:
-    """Read a table as bytes.
+    """Return the bytes of a table, which must be text.
 
     Raises:
         WrightError: the file cannot be read or is no text, or `out` is the table itself.
@@ -287,7 +287,7 @@ def _binary_fix(data: bytes, path: Path) -> str:
 
 
 def write_table(path: Path, text: str) -> None:
-    """Write a file atomically."""
+    """Write a text to a file atomically."""
     from clusterwright.cli._show import unwritten_fix
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.errors import EXIT_USAGE, WrightError

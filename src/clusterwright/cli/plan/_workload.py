@@ -84,7 +84,7 @@ def prepared(
     scenario: str,
     money_options: MoneyOptions,
 ) -> Prepared:
-    """Parse all options.
+    """Return what the options of `wright plan size` ask for: workload, machines, assumptions and sharing.
 
     Raises:
         WrightError: with everything that is wrong with them.
@@ -114,7 +114,7 @@ def prepared(
 
 
 def answered(inputs: Prepared) -> Answer | None:
-    """Return the size; None if GPUs are only compared.
+    """Return the size of the cluster, or how long the training takes on it; None if GPUs are only compared.
 
     Raises:
         WrightError: size-does-not-fit, deadline-impossible.
@@ -152,7 +152,7 @@ CONTEXT = 4096  # default tokens per served sequence
 
 
 def read_scenario(text: str) -> Scenario | None:
-    """Parse the scenario; None without one."""
+    """Return the scenario of that name; None for an empty text."""
     if not text or text in set(Scenario):
         return Scenario(text) if text else None
     fix = unknown_name_fix(text, Scenario)
@@ -162,7 +162,7 @@ def read_scenario(text: str) -> Scenario | None:
 
 
 def read_sharing(teams: Teams) -> Sharing:
-    """Parse the sharing options; raises WrightError with everything that is wrong with them."""
+    """Return how teams share the cluster; raise WrightError with everything that is wrong with the options."""
     findings = [] if teams.teams >= 1 else [_no(_("--teams must be at least 1"), _("pass --teams 1 or more"))]
     headroom = attempt(lambda: _share("--headroom", teams.headroom), findings)
     busy = 1.0 if teams.busy in {"100%", "1"} else attempt(lambda: _share("--busy", teams.busy), findings)
@@ -187,14 +187,14 @@ def existing_machine(machine_options: MachineOptions, user_catalog: UserCatalog 
 
 
 def read_gpu(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Gpu | None:
-    """Return the named GPU."""
+    """Return the GPU of the catalog that the options name; None without one."""
     from clusterwright import catalog
 
     return catalog.gpu(machine_options.gpu, user_catalog) if machine_options.gpu else None
 
 
 def read_assumptions(machine_options: MachineOptions, amount: Amount, plan: Planner) -> Assumptions:
-    """Return the assumptions: the wiring of the options, and the layout search."""
+    """Return the assumptions of sizing: planner, wiring of the options, and share of slow nodes."""
     from clusterwright.plan.machines import machine
 
     wiring = wiring_of(machine_options)

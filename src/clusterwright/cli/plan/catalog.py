@@ -200,20 +200,20 @@ _COLUMNS: Mapping[str, Columns] = {
 
 
 def listed(kind: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and rows of a list."""
+    """Return the headings and the rows of text of a list of the catalog."""
     columns = _COLUMNS[kind]
     return list(columns), [[cell(row) for cell in columns.values()] for row in rows]
 
 
 def host_findings(row: Row) -> str:
-    """Format one item of the catalog in full with readable units; empty values are omitted."""
+    """Return one item of the catalog in full as text with readable units; empty values are omitted."""
     cells = {key: _format_value(key, value) for key, value in row.items() if value not in (0, -1, "", None)}
     width = max(len(name) for name, _text in cells.values())
     return "\n".join(f"{name:{width}}  {text}" for name, text in cells.values())
 
 
 def _format_value(key: str, value: Any) -> tuple[str, str]:
-    """Return the heading and the text of a value, by the unit at the end of its name."""
+    """Return the heading and the text of a catalog value, by the unit at the end of its key."""
     for ending, unit, scale in _UNITS:
         if key.endswith(ending) and isinstance(value, int | float):
             name = key.removesuffix(ending) or key
@@ -224,12 +224,12 @@ def _format_value(key: str, value: Any) -> tuple[str, str]:
 
 
 def rows_of(kind: str, user_catalog: UserCatalog | None) -> list[Row]:
-    """Return all rows of a kind in base units, the user's own first."""
+    """Return all rows of a kind of the catalog in base units, the user's own first."""
     return [_row(kind, record) for record in _records(kind, user_catalog)]
 
 
 def find_row(kind: str, name: str, user_catalog: UserCatalog | None) -> Row:
-    """Return one row in full.
+    """Return one row of the catalog in full, by any spelling of its name.
 
     Raises:
         WrightError: there is no such row; with the closest name.
@@ -315,7 +315,7 @@ def _row(kind: str, record: Any) -> Row:
 
 
 def _billions(number: float) -> str:
-    """Format a number of parameters with three figures."""
+    """Return a number of parameters as text with three figures: 7.24B or 340M."""
     unit, letter = (1e9, "B") if number >= _BILLION else (1e6, "M")
     return f"{number / unit:.3g}{letter}"
 

@@ -108,7 +108,7 @@ def _read_prices(
 
 
 def show(result: ClusterCost, today: str) -> None:
-    """Print the answer on stdout and warnings on stderr."""
+    """Print the cost of owning and renting on stdout and warnings on stderr."""
     costs, money = result.costs, result.gathered.currency
     gpus = result.nodes * result.gathered.server.gpus
     show_text(
@@ -140,7 +140,7 @@ def show(result: ClusterCost, today: str) -> None:
 
 
 def _show_clouds(offers: tuple[CloudOffer, ...]) -> None:
-    """Print the clouds' prices of the GPU, each with its region and day."""
+    """Print the clouds' prices of the GPU, each with its region and day; nothing without offers."""
     if not offers:
         return
     show_heading(_("the GPU in clouds, per GPU hour"))
@@ -207,7 +207,7 @@ def _row(option: CostOption) -> tuple[str, ...]:
 
 
 def finite(document: Any) -> Any:
-    """Convert to plain JSON values: dataclasses to objects, infinite numbers to null."""
+    """Return a value as plain JSON values: dataclasses become objects, infinite numbers and NaN None."""
     if is_dataclass(document) and not isinstance(document, type):
         document = {field.name: getattr(document, field.name) for field in fields(document)}
     if isinstance(document, Mapping):

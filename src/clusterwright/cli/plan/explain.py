@@ -61,7 +61,7 @@ class RunOptions:
     ] = None
 
     def row(self) -> dict[str, str]:
-        """Return the options as a row of a table."""
+        """Return the options that are set as a row of a table: texts by column."""
         values = {column: getattr(self, name) for name, column in _COLUMNS.items()}
         return {column: str(value) for column, value in values.items() if value is not None}
 
@@ -144,7 +144,10 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
 
 
 def _require_valid_choices(run_options: RunOptions) -> None:
-    """Refuse a misspelled recomputation or software: the prediction would silently be that of another one."""
+    """Raise WrightError for a misspelled recomputation or software.
+
+    The prediction would silently be that of another one.
+    """
     from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
     from clusterwright.plan.predict.stacks import SOFTWARE, family_of
 
@@ -172,7 +175,7 @@ _VERDICTS = {"fits": N_("fits"), "tight": N_("fits tightly"), "oom": N_("does no
 
 
 def show(explanation: Explained) -> None:
-    """Print the headline, the losses, memory by stage, the best improvements, and the assumptions."""
+    """Print a prediction: the headline, the losses, memory by stage, the best improvements, and the assumptions."""
     show_text(_headline(explanation))
     show_heading(_("time"))
     show_table(("seconds", "share", "", "part"), _steps(explanation))
@@ -245,7 +248,7 @@ def _names(memory: Memory) -> list[str]:
 
 
 def _stages(explanation: Explained) -> list[tuple[str, ...]]:
-    """Return every stage; of many, the first, the second and the last."""
+    """Return a row of memory for every pipeline stage; of many, for the first, the second and the last."""
     every = list(enumerate(explanation.stages))
     stages = every if len(every) <= _MAX_ROWS else [*every[:2], every[-1]]
     return [

@@ -126,7 +126,7 @@ def fabric(
 def find(
     join: Join, trained: Trained, kind: str, money_options: MoneyOptions
 ) -> tuple[FabricReport, list[str]]:
-    """Design, compare and choose; also return the exchange rates of the prices."""
+    """Return the report of the networks: designed, compared and chosen; and the exchange rates of its prices."""
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan import fabric as design_fabric
     from clusterwright.plan import training
@@ -224,7 +224,7 @@ def _requirements(
 
 
 def document(report: FabricReport) -> dict[str, Any]:
-    """Return the document of --json."""
+    """Return the document of --json for a report of networks."""
     from clusterwright.plan.fabric.record import compared_record, networks_record
 
     return {
@@ -236,7 +236,7 @@ def document(report: FabricReport) -> dict[str, Any]:
 
 
 def write_files(written: Written, report: FabricReport) -> None:
-    """Write the drawing, the list of cables, and the page with the drawing and the comparison."""
+    """Write the requested files: the drawing, the list of cables, and the page with both comparisons."""
     from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.drawing import svg
     from clusterwright.plan.fabric.html_report import render_html

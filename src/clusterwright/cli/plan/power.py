@@ -148,7 +148,7 @@ _FACTOR = {"W": 1.0, "kW": 1e3, "MW": 1e6}
 
 
 def watts(text: str, option: str) -> float:
-    """Parse `2200W` or `40kW`, the value of an option, to watts.
+    """Return the watts of a text such as `2200W` or `40kW`, the value of an option.
 
     Raises:
         WrightError: bad-quantity, for a number without a unit.

@@ -59,7 +59,7 @@ def predict(
 
 
 def _predicted(data: bytes, name: str, user_catalog: UserCatalog | None) -> Predicted:
-    """Predict a table; one of at least _LONG lines in as many processes as there are cores."""
+    """Return the predictions of a table; those of at least _LONG lines are computed on all cores."""
     from clusterwright.plan.predict.table_prediction import predict as predicted
 
     if data.count(b"\n") < _LONG:

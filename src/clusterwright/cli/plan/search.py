@@ -84,7 +84,7 @@ def search(
 def _timed(
     training: Training, machine: Machine, options: Options, *, json: bool
 ) -> tuple[SearchOutcome, float]:
-    """Return the outcome and the seconds of the search."""
+    """Search the fastest layout; return the outcome and the seconds that the search took."""
     from time import perf_counter
 
     from clusterwright.plan.search.fastest import search as searched
@@ -125,7 +125,7 @@ _COLUMNS = (
 
 
 def show_outcome(outcome: SearchOutcome, seconds: float) -> None:
-    """Print the answer on stdout and the statistics of the search on stderr."""
+    """Print the result of a search for layouts on stdout and its statistics on stderr."""
     from clusterwright.plan.search.outcome import format_layout
     from clusterwright.plan.search.record import fragment
 
@@ -152,7 +152,7 @@ def show_outcome(outcome: SearchOutcome, seconds: float) -> None:
 
 
 def describe_request(outcome: SearchOutcome) -> str:
-    """Describe the model, the workload and the machines with their assumptions."""
+    """Return a text of the model, the workload and the machines with their assumptions."""
     from clusterwright.plan import parameters
 
     work, model = outcome.training, outcome.training.architecture
@@ -264,7 +264,7 @@ def _pareto(outcome: SearchOutcome) -> str:
 
 
 def counted(outcome: SearchOutcome, seconds: float) -> str:
-    """Return the number of layouts and what became of them; indivisible meshes only if there are any."""
+    """Return a text with the number of layouts and what became of them; indivisible meshes only if there are any."""
     count = outcome.counts
     refused = sum(count.indivisible.values())
     reasons = ", ".join(f"{reason} {number}" for reason, number in count.indivisible.items())

@@ -77,7 +77,7 @@ def size(
 
 
 def show(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> None:
-    """Print the answer on stdout and its assumptions on stderr."""
+    """Print the size, the bill and the compared GPUs on stdout, and the assumptions on stderr."""
     if answer and bought:
         show_text(_size(answer))
         if answer.shared:
@@ -130,7 +130,10 @@ def _size(answer: Answer) -> str:
 
 
 def _alternative(sized: Sized) -> list[str]:
-    """Return the throughput of the same layout in PyTorch's FSDP, which most fine-tuning uses; [] if it is planned."""
+    """Return a line with the throughput of the same layout in PyTorch's FSDP, which most fine-tuning uses.
+
+    [] if FSDP is what was planned.
+    """
     from dataclasses import replace
 
     from clusterwright.plan.assumptions import ALTERNATIVE

@@ -132,7 +132,7 @@ class StorageReport:
 
 
 def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageReport:
-    """Compute the report."""
+    """Return the report on the storage that the dataset and the checkpoints need."""
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan.storage import Workload, best_level, demand, object_options, options, staging
 
@@ -169,7 +169,7 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
 
 
 def count(text: str, option: str) -> float:
-    """Parse a number such as 1.2M.
+    """Return the number of a text such as 1.2M, the value of an option.
 
     Raises:
         WrightError: bad-quantity.
@@ -201,7 +201,7 @@ def _model(checkpoint_options: CheckpointOptions, user_catalog: UserCatalog | No
 
 
 def _checked_size(dataset: str, findings: list[Finding]) -> float:
-    """Return the bytes of the data set; raise WrightError with the findings and that about the data set."""
+    """Return the bytes of the dataset; raise WrightError for `findings` and an error of the size."""
     try:
         size = _read(parse_size, dataset, "--dataset")
     except WrightError as error:
@@ -245,7 +245,7 @@ def _parameters(checkpoint_options: CheckpointOptions, model: Architecture | Non
 
 
 def _fastest(model: Architecture | None, on: On, user_catalog: UserCatalog | None) -> tuple[float, str]:
-    """Return the samples per second that the GPUs could read at their peak, an upper bound."""
+    """Return the samples per second that the GPUs could read at their peak, an upper bound, and a note on it."""
     if model is None:
         fix = _("pass --samples-per-s, or a --model to compute it from the GPUs")
         raise WrightError.from_code(
@@ -266,7 +266,7 @@ def _fastest(model: Architecture | None, on: On, user_catalog: UserCatalog | Non
 
 
 def document(report: StorageReport) -> dict[str, Any]:
-    """Return the document of --json."""
+    """Return the document of --json for a report on storage."""
     return {
         "demand": report.need,
         "options": report.options,
@@ -277,7 +277,7 @@ def document(report: StorageReport) -> dict[str, Any]:
 
 
 def show(report: StorageReport) -> None:
-    """Print the tables on stdout and the assumptions on stderr."""
+    """Print the tables of a report on storage on stdout and its assumptions on stderr."""
     need = report.need
     capacity, checkpoint = human_size(need.capacity_bytes), human_size(need.checkpoint_bytes)
     read, write = human_byte_rate(need.read_bytes_per_s), human_byte_rate(need.write_bytes_per_s)
