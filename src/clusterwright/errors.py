@@ -38,7 +38,7 @@ class Location:
         return f"{spot}  {detail}".rstrip()
 
     def excerpt(self) -> tuple[str, ...]:
-        """Return the source line with its number, and a line with a caret below the column; empty if not known."""
+        """Return the source line with its number, and a line with a caret below the column; () if unknown."""
         if not self.source.strip() or self.line is None or self.column is None:
             return ()
         start = max(0, min(self.column - _MAX_EXCERPT // 2, len(self.source) - _MAX_EXCERPT))
@@ -77,12 +77,12 @@ class WrightError(Exception):
 
     @property
     def code(self) -> str:
-        """The code of the first finding, such as `unknown-gpu`."""
+        """Return the code of the error's first finding, such as `unknown-gpu`."""
         return self.findings[0].code
 
     @classmethod
     def from_code(cls, code: str, message: str, fix: str, *, exit_code: int = EXIT_FAILED) -> WrightError:
-        """Create an error with one finding and no place in a file."""
+        """Return an error with one finding and no place in a file."""
         return cls(Finding(code, message, fix), exit_code=exit_code)
 
 

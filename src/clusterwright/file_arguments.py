@@ -17,7 +17,7 @@ MOST_BYTES = 1 << 30  # of a file that is read whole
 
 
 def open_argument(path: str | Path) -> BufferedReader:
-    """Open a file for reading.
+    """Open a file named by a user for reading, and return it.
 
     Raises:
         OSError: it cannot be opened, or is a folder, a pipe, a device or a socket; `strerror` has the reason.

@@ -62,12 +62,12 @@ def bilingual(message: str, /, **values: object) -> tuple[str, str]:
 
 
 def both_languages(message: str, /, **values: object) -> str:
-    """Return `English 中文`, for labels inside a drawing; the text once where both are the same."""
+    """Return a message as `English 中文`, for labels inside a drawing; once where both are the same."""
     return " ".join(dict.fromkeys(bilingual(message, **values)))
 
 
 def current_language() -> Lang:
-    """Return the language of `_`: that of the block, else that of the process."""
+    """Return the language of translated messages: that of the `in_language` block, else of the process."""
     return _language.get() or _process[0]
 
 
@@ -78,7 +78,7 @@ def set_language(language: Lang) -> None:
 
 @contextmanager
 def in_language(language: Lang) -> Iterator[None]:
-    """Set the language of `_` for a block; afterwards it is the former one again."""
+    """Set the language of translated messages for a `with` block; afterwards the former language is set again."""
     token = _language.set(language)
     try:
         yield

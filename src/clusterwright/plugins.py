@@ -60,7 +60,7 @@ class Plugin:
 
 @cache
 def plugins() -> tuple[Plugin, ...]:
-    """Return the entry points of all installed plug-ins, sorted; none of them is imported."""
+    """Return the entry points of all installed plug-ins, sorted; none of them is imported. () if turned off."""
     if os.environ.get(VARIABLE) == "off":
         return ()
     entry_points = {plugin for info in _with_entry_points() for plugin in _read(info)}
@@ -93,7 +93,7 @@ def names(plugin: Plugin) -> tuple[str, ...]:
 
 
 def folders(group: str) -> dict[Path, Plugin]:
-    """Return the folders of all plug-ins of a kind.
+    """Return the folders of all plug-ins of a kind, each with its plug-in.
 
     Raises:
         WrightError: `plugin-broken`.
@@ -102,7 +102,7 @@ def folders(group: str) -> dict[Path, Plugin]:
 
 
 def launchers() -> dict[str, tuple[Plugin, Path]]:
-    """Return the files of the launchers of plug-ins by name; they are sent to hosts, and a missing folder has none."""
+    """Return the files of launchers of plug-ins by name, each with its plug-in; a missing folder has none."""
     files: dict[str, tuple[Plugin, Path]] = {}
     for plugin in plugins():
         if plugin.group != "launchers":
@@ -144,7 +144,7 @@ def modules(
 def require_free(
     plugin: Plugin, name: str, ours: Container[str], plugin_modules: dict[str, tuple[Plugin, ModuleType]]
 ) -> None:
-    """Check that a name is neither ours nor another plug-in's.
+    """Raise WrightError if a name is taken by Clusterwright (`ours`) or another plug-in (`plugin_modules`).
 
     Raises:
         WrightError: `plugin-clash`.
@@ -158,7 +158,10 @@ def require_free(
 
 
 def _with_entry_points() -> Iterator[Path]:
-    """Yield the metadata folders with an entry point of ours; importlib.metadata takes 0.1 s to import and is not."""
+    """Yield the metadata folders of packages with an entry point of ours.
+
+    importlib.metadata, which takes 0.1 s to import, is not used.
+    """
     for site_packages in dict.fromkeys([*map(Path, site.getsitepackages()), _SITE]):
         for file in sorted(site_packages.glob("*.dist-info/entry_points.txt")):
             if b"[clusterwright." in file.read_bytes():

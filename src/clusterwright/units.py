@@ -59,7 +59,7 @@ class QuantityError(ValueError):
 
 
 def parse_size(text: str) -> int:
-    """Parse a size such as `512GiB` or `3.2TB` into bytes.
+    """Return the bytes of a size such as `512GiB` or `3.2TB`.
 
     Raises:
         QuantityError: no unit, an unknown unit, a fraction of a byte, or more than 64 bits hold.
@@ -70,7 +70,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_rate(text: str) -> int:
-    """Parse a rate such as `400Gbit/s` (bits) or `50GB/s` (bytes) into bits per second.
+    """Return the bits per second of a rate such as `400Gbit/s` (bits) or `50GB/s` (bytes).
 
     Raises:
         QuantityError: no unit, an unknown unit, a fraction of a bit, or more than 64 bits hold.
@@ -81,7 +81,7 @@ def parse_rate(text: str) -> int:
 
 
 def parse_duration(text: str) -> int:
-    """Parse a duration such as `90s`, `12h`, `1d12h` or `12h30m` into seconds.
+    """Return the seconds of a duration such as `90s`, `12h`, `1d12h` or `12h30m`.
 
     Raises:
         QuantityError: no unit, an unknown unit, a clock form such as 12:30:00, or more than 64 bits hold.
@@ -135,20 +135,20 @@ def _closest_duration(text: str) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """Format bytes in the shortest exact form, in a binary or decimal unit: `512GiB`, `1TB`."""
+    """Return bytes as text in the shortest exact form, in a binary or decimal unit: `512GiB`, `1TB`."""
     binary = (("PiB", PiB), ("TiB", TiB), ("GiB", GiB), ("MiB", MiB), ("KiB", KiB))
     decimal = (("PB", PB), ("TB", TB), ("GB", GB), ("MB", MB), ("kB", KB), ("B", 1))
     return _shortest(size_bytes, binary + decimal)
 
 
 def format_rate(rate_bits_per_s: int) -> str:
-    """Format bits per second in the shortest exact form: `25Gbit/s`."""
+    """Return bits per second as text in the shortest exact form: `25Gbit/s`."""
     units = (("Tbit/s", TB), ("Gbit/s", GB), ("Mbit/s", MB), ("kbit/s", KB), ("bit/s", 1))
     return _shortest(rate_bits_per_s, units)
 
 
 def format_duration(duration_s: int) -> str:
-    """Format seconds as `1d12h30m`; `0s` for none."""
+    """Return seconds as text such as `1d12h30m`; `0s` for none."""
     text, remainder = "", duration_s
     for unit, factor in (("d", DAY_S), ("h", HOUR_S), ("m", MINUTE_S), ("s", 1)):
         number, remainder = divmod(remainder, factor)
@@ -157,7 +157,7 @@ def format_duration(duration_s: int) -> str:
 
 
 def format_slurm_time(duration_s: int) -> str:
-    """Format seconds as Slurm's `D-HH:MM:SS`."""
+    """Return seconds as text in Slurm's form `D-HH:MM:SS`."""
     days, remainder = divmod(duration_s, DAY_S)
     hours, remainder = divmod(remainder, HOUR_S)
     minutes, seconds = divmod(remainder, MINUTE_S)
@@ -165,7 +165,7 @@ def format_slurm_time(duration_s: int) -> str:
 
 
 def human_number(value: float) -> str:
-    """Format a number with three significant figures, without an exponent: `0.0042`, `0.4`, `12.5`, `4,109`."""
+    """Return a number as text with three significant figures and no exponent: `0.0042`, `0.4`, `12.5`, `4,109`."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
@@ -174,7 +174,7 @@ def human_number(value: float) -> str:
 
 
 def human_duration(duration_s: float) -> str:
-    """Format seconds in at most two units: `850 us`, `1.2 ms`, `45 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
+    """Return seconds as text in at most two units: `850 us`, `1.2 ms`, `45 s`, `3 min 20 s`, `2 h 5 min`."""
     size_s = abs(duration_s)
     if size_s < 99.95:
         unit, factor = next(
@@ -190,22 +190,22 @@ def human_duration(duration_s: float) -> str:
 
 
 def human_size(size_bytes: float) -> str:
-    """Format bytes in binary units: `512 B`, `1.5 GiB`."""
+    """Return bytes as text in binary units: `512 B`, `1.5 GiB`."""
     return _in_unit(size_bytes, (("PiB", PiB), ("TiB", TiB), ("GiB", GiB), ("MiB", MiB), ("KiB", KiB)), "B")
 
 
 def human_byte_rate(bytes_per_s: float) -> str:
-    """Format bytes per second in decimal units: `48.2 GB/s`."""
+    """Return bytes per second as text in decimal units: `48.2 GB/s`."""
     return _in_unit(bytes_per_s, (("TB/s", TB), ("GB/s", GB), ("MB/s", MB), ("kB/s", KB)), "B/s")
 
 
 def human_bit_rate(bits_per_s: float) -> str:
-    """Format bits per second in decimal units: `400 Gbit/s`."""
+    """Return bits per second as text in decimal units: `400 Gbit/s`."""
     return _in_unit(bits_per_s, (("Tbit/s", TB), ("Gbit/s", GB), ("Mbit/s", MB), ("kbit/s", KB)), "bit/s")
 
 
 def human_percent(ratio: float) -> str:
-    """Format a ratio in percent; `0%` and `100%` only where it is exactly that, else `<1%`, `84%`, `>99%`."""
+    """Return a ratio as text in percent; `0%` and `100%` only if exactly that, else `<1%`, `84%`, `>99%`."""
     if 0 < ratio < 0.01 or 0.99 < ratio < 1:
         return "<1%" if ratio < 0.01 else ">99%"
     return f"{ratio:.0%}"

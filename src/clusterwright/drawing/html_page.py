@@ -12,7 +12,7 @@ NARROW = 340.0  # for a phone of 390 pixels, so that text keeps its size
 
 
 def document(title: str, body: str, *, style: str = "") -> str:
-    """Return the whole page: the shared style sheet, then `style`; `body` is HTML, `title` is plain text."""
+    """Return a whole HTML page: the shared style sheet, then `style`; `body` is HTML, `title` is plain text."""
     folder = Path(__file__).parent
     sheet = (folder / "page.css").read_text(encoding="utf-8") + style
     shell = Template((folder / "page.html").read_text(encoding="utf-8"))
@@ -20,5 +20,5 @@ def document(title: str, body: str, *, style: str = "") -> str:
 
 
 def responsive_html(drawing: Callable[[float], str]) -> str:
-    """Return the drawing in desktop and phone width; the style sheet shows one of them."""
+    """Return the HTML of a drawing in desktop and phone width; the style sheet shows one of them."""
     return f'<div class="wide">{drawing(WIDE)}</div><div class="narrow">{drawing(NARROW)}</div>'

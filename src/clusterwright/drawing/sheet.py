@@ -42,7 +42,7 @@ def sheet(
     *,
     footer: str = "",
 ) -> str:
-    """Return the page as HTML; escapes every text except a section's body."""
+    """Return a page of headline, figures and sections as HTML; escapes every text except a section's body."""
     english, chinese = headline
     brand = f'{escape(theme.brand[0])} · <span lang="zh">{escape(theme.brand[1])}</span>'
     head = (
@@ -55,12 +55,12 @@ def sheet(
 
 
 def drawn(drawing: Callable[[float], str], *below: str) -> str:
-    """Return a figure with the drawing in both widths, followed by HTML."""
+    """Return an HTML figure with the drawing in both widths, followed by the HTML of `below`."""
     return f"<figure>{responsive_html(drawing)}</figure>{''.join(below)}"
 
 
 def legend(rows: Iterable[tuple[str, tuple[str, str]]]) -> str:
-    """Return a color legend from (style class, (English, Chinese)) rows."""
+    """Return the HTML of a color legend from (style class, (English, Chinese)) rows."""
     keys = (
         f'<span><i class="{style}"></i>{escape(pair[0])} <span lang="zh">{escape(pair[1])}</span></span>'
         for style, pair in rows
@@ -69,12 +69,12 @@ def legend(rows: Iterable[tuple[str, tuple[str, str]]]) -> str:
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """Return one escaped paragraph per text."""
+    """Return one HTML paragraph per text, escaped."""
     return "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return an HTML table; the first column is each row's header."""
+    """Return an HTML table, escaped; the first column is each row's header."""
     top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'

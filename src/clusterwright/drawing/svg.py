@@ -12,7 +12,7 @@ NARROW = 500.0  # a narrower drawing is for a phone: fewer ticks, shorter texts
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
-    """Return one element; text of children is not escaped, values of attributes are.
+    """Return the text of one SVG or HTML element; text of children is not escaped, values of attributes are.
 
     `class_` is class, `_` in a name becomes a dash, and an attribute of None is omitted.
     """
@@ -25,23 +25,23 @@ def tag(name: str, *children: str, **attributes: object) -> str:
 
 
 def text_element(content: str, x: float, y: float, class_: str = "", **attributes: object) -> str:
-    """Return escaped text at a point."""
+    """Return an SVG text element with escaped content at a point."""
     return tag("text", escape(content), x=x, y=y, class_=class_ or None, **attributes)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
-    """Return a straight line."""
+    """Return an SVG element for a straight line."""
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
 def path(points: Iterable[tuple[float, float]], class_: str) -> str:
-    """Return a line through the points; empty without points."""
+    """Return an SVG path through the points; empty without points."""
     steps = [f"{_format_value(x)} {_format_value(y)}" for x, y in points]
     return tag("path", d="M" + "L".join(steps), class_=class_) if steps else ""
 
 
 def svg_image(size: tuple[float, float], title: str, description: str, *children: str) -> str:
-    """Return a complete SVG with title and description for screen readers; it fills the available width."""
+    """Return a complete SVG image with title and description for screen readers; it fills the available width."""
     width, height = size
     return tag(
         "svg",
@@ -56,7 +56,7 @@ def svg_image(size: tuple[float, float], title: str, description: str, *children
 
 
 def scale(low: float, high: float, start: float, end: float) -> Scale:
-    """Return a function that maps values from low..high to start..end."""
+    """Return a function that maps values linearly from low..high to start..end."""
     span = (high - low) or 1.0
     return lambda value: start + (value - low) / span * (end - start)
 
@@ -76,14 +76,14 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def is_narrow(width: float) -> bool:
-    """True for a drawing of phone width."""
+    """Return True for the width of a drawing on a phone."""
     return width < NARROW
 
 
 def label(text: str, x: float, y: float, class_: str, bounds: tuple[float, float]) -> str:
-    """Return bold text beside a vertical line at x: to its right, or to its left where it would exceed the upper bound.
+    """Return an SVG text beside a vertical line at x: right of it, or left where it would exceed the upper bound.
 
-    There it begins at the lower bound at the earliest.
+    Left of it, it begins at the lower bound at the earliest.
     """
     wide = BOLD * len(text)
     if x + wide <= bounds[1]:
@@ -92,7 +92,7 @@ def label(text: str, x: float, y: float, class_: str, bounds: tuple[float, float
 
 
 def short(value: float) -> str:
-    """Format a number for an axis, with no more digits than needed."""
+    """Return a number as text for an axis, with no more digits than needed (at most six)."""
     return f"{value:.6g}"
 
 
