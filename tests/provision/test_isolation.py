@@ -303,14 +303,14 @@ def test_jobs_of_one_user_on_different_hosts_reach_each_other(network, tmp_path)
             watch.wait()
 
 
-def test_without_dropped_packets_a_second_starts_two_programs(network):
-    """A compute host has better use for its cores: the rest of the pipe runs for packets only."""
+def test_without_dropped_packets_a_second_starts_one_program(network):
+    """A compute host has better use for its cores: the rest of the pipe runs for packets only, and no sleep(1)."""
     program = network.folder / "gpu-node1" / "isolate"
-    trace = network.run("gpu-node1", "timeout", "4", "sh", "-x", program, "watch", check=False).stderr
-    names = [line.split()[1] for line in trace.splitlines() if line.startswith(("+ ", "++ "))]
+    trace = network.run("gpu-node1", "timeout", "5", "bash", "-x", program, "watch", check=False).stderr
+    names = [line.lstrip("+ ").split()[0] for line in trace.splitlines() if line.startswith("+")]
 
-    assert names.count("nft") >= 2, trace
-    assert {"sleep", "nft"} == {"sleep", "nft", "grep", "awk", "sort", "shuf", "id"} & {*names}
+    assert 2 <= names.count("nft") <= 5, trace
+    assert {"nft"} == {"sleep", "nft", "grep", "awk", "sort", "shuf", "id"} & {*names}
 
 
 def test_further_rails_are_for_users_with_a_job_of_several_hosts(tmp_path, altered):
