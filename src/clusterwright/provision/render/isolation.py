@@ -129,6 +129,7 @@ def _output(*, has_rails: bool) -> str:
     meta skuid . ip daddr @job_hosts accept
     meta skuid . ip daddr @other_hosts accept
 {_RAIL_RULE * has_rails}    update @requests {{ meta skuid . ip daddr }}
+    limit rate 1/second meta nftrace set 1 comment "wakes clusterwright-isolation.service"
     drop
   }}
 """
