@@ -6,18 +6,19 @@ short commands start fast. `wright --help` reads the summary lines from the file
 
 from __future__ import annotations
 
+import codecs
 import gc
 import os
 import pkgutil
 import sys
+from io import TextIOWrapper
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from clusterwright.cli._encoding import accept_all_characters
 from clusterwright.cli._global_options import OPTIONS, apply_global_options, help_last, is_json_requested
 from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
 from clusterwright.i18n import N_, _, current_language, language_of, set_language
-from clusterwright.onhost.lib.clean_text import CleanStream, clean, unfiltered
+from clusterwright.onhost.lib.clean_text import CleanStream, clean, code, unfiltered
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -38,6 +39,9 @@ GROUPS = {
 }
 MOST = 10**9  # more than any count, size or rate that a command takes as a plain number, but --parameters
 COMPLETE = "__complete"  # the first argument of the completion scripts' calls (Cyclopts)
+_ERRORS = "clusterwright.ascii"
+# in place of what the encoding of a terminal lacks
+_ASCII = dict(zip("┃│─·“”µμ✓█░", '||--""uu+#.', strict=True)) | {"→": "->", "…": "...", "≥": ">=", "≤": "<="}
 _ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 
 
@@ -113,7 +117,7 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        accept_all_characters(unfiltered(stream))
+        _accept_all_characters(unfiltered(stream))
     # Everything that a command prints may contain text of other users.
     sys.stdout, sys.stderr = CleanStream(unfiltered(sys.stdout)), CleanStream(unfiltered(sys.stderr))
     set_language(language_of(os.environ))
@@ -172,6 +176,24 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+
+
+def _accept_all_characters(stream: Any) -> None:
+    r"""Let the stream write each character that its encoding lacks in ASCII: a similar one, or a code such as `\u00e9`.
+
+    Such an encoding is that of LC_ALL=C without Python's UTF-8 mode, or of a Latin-1 or GBK locale. Within a JSON
+    document the codes mean the characters.
+    """
+    if isinstance(stream, TextIOWrapper):
+        codecs.register_error(_ERRORS, _in_ascii)
+        stream.reconfigure(errors=_ERRORS)
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(_ASCII.get(sign) or code(sign) for sign in signs), error.end
 
 
 def _complete() -> NoReturn:

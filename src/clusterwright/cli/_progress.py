@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.cli._global_options import QUIET
+from clusterwright.cli._show import message_writers
 from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.edge.progress import ProgressEvent
 from clusterwright.i18n import _n
@@ -217,17 +218,10 @@ def progress(title: str, *, quiet: bool = False) -> Iterator[Progress | NoProgre
         return
     visible = Progress(title, unfiltered(sys.stderr))
     _visible_progress.append(visible)
+    message_writers.append(visible.write)
     try:
         yield visible
     finally:
+        message_writers.remove(visible.write)
         _visible_progress.remove(visible)
         visible.close()
-
-
-def write_message(text: str) -> None:
-    """Print a message on stderr, above the progress if one is shown."""
-    if _visible_progress:
-        _visible_progress[-1].write(text)
-        return
-    sys.stderr.write(f"{wrap_for_terminal(clean(text), sys.stderr)}\n")
-    sys.stderr.flush()

@@ -8,17 +8,15 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from clusterwright.cli._global_options import QUIET
-from clusterwright.cli._progress import write_message
 from clusterwright.cli._wrapping import command_text, terminal_columns, wrap_for_terminal
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.clean_text import clean
-from clusterwright.onhost.lib.files import FULL
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
@@ -26,20 +24,34 @@ _LONGEST_CELL = 2000  # characters; a user may have written megabytes
 _FOLDED = 16  # characters of a line to which a long cell may fold
 
 
-def show_message(text: str) -> None:
-    """Print progress or a next step on stderr, unless --quiet is given."""
-    if not os.environ.get(QUIET):
-        write_message(text)
+# Of visible progress, which writes messages above its block.
+message_writers: list[Callable[[str], None]] = []
 
 
 def show_error(text: str) -> None:
     """Print what went wrong on stderr, also with --quiet; the command continues."""
-    write_message(text)
+    if message_writers:
+        message_writers[-1](text)
+        return
+    sys.stderr.write(f"{wrap_for_terminal(clean(text), sys.stderr)}\n")
+    sys.stderr.flush()
+
+
+def show_message(text: str) -> None:
+    """Print progress or a next step on stderr, unless --quiet is given."""
+    if not os.environ.get(QUIET):
+        show_error(text)
 
 
 def show_note(text: str) -> None:
     """Print a note on stderr, unless --quiet is given."""
     show_message(_("note: {text}", text=text))
+
+
+def show_notes(notes: Iterable[object]) -> None:
+    """Print the notes of a submission, a line each."""
+    for note in notes:
+        show_message(str(note))
 
 
 def cluster_option(file: Path) -> str:
@@ -50,6 +62,12 @@ def cluster_option(file: Path) -> str:
 def show_next(command: str) -> None:
     """Print the command that usually follows on stderr, unless --quiet is given."""
     show_message(_("next: {command}", command=command_text(command)))
+
+
+def show_run(name: str, job_id: str) -> None:
+    """Print the name of a run that has started, its job, and the commands that follow it."""
+    show_message(_("run {name}, job {job_id}", name=name, job_id=job_id))
+    show_next(f"wright logs -f {name}; wright jobs; wright cancel {name}")
 
 
 def show_heading(text: str) -> None:
@@ -134,6 +152,7 @@ def write_file(to: Path, text: str) -> None:
         WrightError: the folder does not exist or is not writable.
     """
     from clusterwright.edge.files import write_file_atomic
+    from clusterwright.onhost.lib.files import FULL
 
     try:
         write_file_atomic(to, clean(text), mode=None)

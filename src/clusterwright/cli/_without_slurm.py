@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterwright.cli._connection import LOCAL_RUNS, local_run
 from clusterwright.cli._run_output import follow
-from clusterwright.cli._show import show_error, show_message, show_next
+from clusterwright.cli._show import show_error, show_message, show_notes, show_run
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -100,18 +99,6 @@ def follow_hosts(run: RunFolder, folder: Path, hostfile: Path | None, *, live: b
         signal.signal(number, on_signal)
     with hold_lease(Path(run.folder)):
         return follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
-
-
-def show_notes(notes: Sequence[object]) -> None:
-    """Print the notes of a submission, a line each."""
-    for note in notes:
-        show_message(str(note))
-
-
-def show_run(name: str, job_id: str) -> None:
-    """Print the name of a run that has started, its job id, and the commands that usually follow."""
-    show_message(_("run {name}, job {job_id}", name=name, job_id=job_id))
-    show_next(f"wright logs -f {name}; wright jobs; wright cancel {name}")
 
 
 def _draw(run: Path) -> None:

@@ -19,16 +19,7 @@ from clusterwright.cli._connection import (
     unmanaged_cluster,
 )
 from clusterwright.cli._live_names import PARTITIONS, RUNS
-from clusterwright.cli._run_output import follow
-from clusterwright.cli._show import show_message, show_table
-from clusterwright.cli._without_slurm import (
-    folder_without_slurm,
-    follow_hosts,
-    follow_local,
-    resume_run,
-    show_notes,
-    show_run,
-)
+from clusterwright.cli._show import show_message, show_notes, show_run, show_table
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -168,11 +159,8 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     from clusterwright.launch.typed_program import require_script
 
     _something(program, how)
-    if how.resume is not None:
-        requested = how.local or how.hostfile is not None
-        folder = folder_without_slurm(how.resume, how.cluster, how.out, is_requested=requested)
-        if folder:
-            return resume_run(how.resume, folder, how.hostfile, live=how.follow)
+    if how.resume is not None and (code := _resume_without_slurm(how.resume, how)) is not None:
+        return code
     if how.hostfile and program:
         return _on_hosts(program, job.overrides(), how)
     if how.local and program:
@@ -195,8 +183,19 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     run = _submitted(
         resolved_job if how.resume is None else None, how.resume or "", cluster_config, how.as_user
     )
+    from clusterwright.cli._run_output import follow
+
     run_name = run.runs[0] if run.runs else run.name
     return follow(cluster_config, runs_folder(cluster_config), run_name, live=True) if how.follow else 0
+
+
+def _resume_without_slurm(run: str, how: How) -> int | None:
+    """Resume a run without Slurm and return its exit code; None for a run of Slurm."""
+    from clusterwright.cli._without_slurm import folder_without_slurm, resume_run
+
+    requested = how.local or how.hostfile is not None
+    folder = folder_without_slurm(run, how.cluster, how.out, is_requested=requested)
+    return resume_run(run, folder, how.hostfile, live=how.follow) if folder else None
 
 
 def _cluster(named: Path | None, job_file: Path | None) -> Path | Cluster:
@@ -299,6 +298,7 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
 
     With `dry_run` only print the script.
     """
+    from clusterwright.cli._without_slurm import follow_local
     from clusterwright.launch.local import local
     from clusterwright.launch.typed_program import require_script
 
@@ -313,6 +313,7 @@ def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
 
     With `dry_run` only print the script of each host.
     """
+    from clusterwright.cli._without_slurm import follow_hosts
     from clusterwright.launch.hosts.choose import AUTO, hosts_of, resolve_for
     from clusterwright.launch.hosts.start import preview, start_on_hosts
 
