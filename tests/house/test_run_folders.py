@@ -4,7 +4,7 @@ import ast
 
 READERS = (
     "onhost/runs/", "onhost/snapshot/", "onhost/evidence/", "onhost/supervisor/goodput/",
-    "onhost/exporter/run_events.py", "onhost/exporter/collectors/runs.py", "onhost/lib/json_lines.py",
+    "onhost/exporter/run_events.py", "onhost/exporter/collectors/control_host/runs.py", "onhost/lib/json_lines.py",
 )  # fmt: skip
 PLAIN = frozenset(
     {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.edge.bundler import HISTORY, RUN_TEXTS, RUNS, bundle_script
-from clusterwright.onhost.exporter.collectors import runs as exported_runs
+from clusterwright.onhost.exporter.collectors.control_host import runs as exported_runs
 from clusterwright.onhost.lib.safe_reader import OUTPUT_BYTES, parse_document
 from clusterwright.onhost.snapshot import active_runs
 

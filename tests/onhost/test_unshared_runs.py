@@ -19,7 +19,7 @@ SQUASHED = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 EXPORTER = ("setpriv", "--bounding-set=-all,+dac_read_search,+sys_ptrace")
 COLLECT = """
 import sys
-from clusterwright.onhost.exporter.collectors import runs
+from clusterwright.onhost.exporter.collectors.control_host import runs
 settings = type("Settings", (), {"runs": sys.argv[1]})
 print([vars(family) for family in runs.collect(settings, {})])
 """

@@ -304,6 +304,23 @@ def test_jobs_of_one_user_on_different_hosts_reach_each_other(network, tmp_path)
             watch.wait()
 
 
+def test_start_loads_the_rules_before_it_returns_and_leaves_the_watch(network):
+    """The unit is `forking`: what comes after it, slurmd, starts with the rules; a failure starts nothing."""
+    program = network.folder / "gpu-node1" / "isolate"
+    network.run("gpu-node1", "nft", "delete", "table", "inet", "clusterwright_users")
+    start = subprocess.Popen(
+        ["ip", "netns", "exec", network.spaces["gpu-node1"], program, "start"], start_new_session=True
+    )
+    code = start.wait(timeout=60)
+    rules = network.run("gpu-node1", "nft", "list", "table", "inet", "clusterwright_users").stdout
+    os.killpg(start.pid, 15)  # ProcessLookupError without a watch
+
+    assert code == 0
+    assert "job_hosts" in rules
+    (network.folder / "gpu-node1/rules.nft").write_text("nonsense\n")
+    assert network.run("gpu-node1", program, "start", check=False).returncode != 0
+
+
 def test_without_dropped_packets_only_a_tick_in_ten_seconds_starts_programs(network):
     """A compute host has better use for its cores: nft reports a dropped packet; the tick is for a lost report."""
     program = network.folder / "gpu-node1" / "isolate"

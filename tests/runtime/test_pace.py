@@ -2,6 +2,7 @@
 
 import time
 from statistics import median
+from typing import ClassVar
 
 import pytest
 
@@ -58,6 +59,32 @@ def test_a_rank_that_recovers_is_slow_no_more():
     healed = voted(lambda vote: [0.1, 0.2 if vote < 2 * pace.ROW else 0.1], 2 * pace.ROW + pace.CALM + 4)
 
     assert healed[0].slow is None
+
+
+def test_a_rank_that_degrades_is_reported_as_it_gets_worse():
+    """From 1.1 to 3 times as long in 600 votes: the last report is at most a fifth behind, and few are written."""
+
+    class Log:
+        rows: ClassVar = []
+
+        def write(self, _kind, **fields):
+            self.rows.append(fields)
+
+    one = pace.Pace(1, 2)
+    for vote in range(600):
+        slow_us, typical_us = round(1e5 * (1.1 + 1.9 * vote / 600)), 100_000
+        agreed = {"slow": slow_us * 2 + 1, "quick": -typical_us}
+        if one._survey:
+            agreed |= {"own0": typical_us, "own1": slow_us}
+        if one.apply_vote(agreed):
+            one.report(Log(), vote)
+    ratios = [row["ratio"] for row in Log.rows]
+
+    assert ratios[0] < 1.2
+    assert ratios == sorted(ratios)
+    assert ratios[-1] > 2.5
+    assert len(ratios) <= 600 / pace.CALM
+    assert not any(row.get("over") for row in Log.rows)
 
 
 @given(st.integers(1, 5), st.data())

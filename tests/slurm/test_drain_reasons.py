@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.check.drains import drain
-from clusterwright.onhost.exporter.collectors import slurm
+from clusterwright.onhost.exporter.collectors.control_host import slurm
 from clusterwright.onhost.exporter.text import rendered
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.nodes import parse_nodes

@@ -26,6 +26,7 @@ SLOW = 1.1
 ROW = 8
 OPEN = 64  # steps that a GPU may lag behind before the oldest measurements are dropped
 CALM = 4 * ROW  # votes without a finding after which a straggler counts as recovered
+MOVED = 1.1  # change of a straggler's ratio that is reported anew: a host that degrades is found at 1.1 and gets worse
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,10 @@ class Pace:
         self._suspect, self._times = -1, 0
         self._survey = False
         self._vote_count = 0  # votes since a rank was found slow
+        self._news_count = 0  # votes since the last news
         self.slow: Slow | None = None
-        self._previous_slow: Slow | None = None
+        self._reported_slow: Slow | None = None  # at the last news
+        self._previous_slow: Slow | None = None  # at the news before it
 
     def begin(self) -> None:
         """Start the clock of a step, and the GPU timer if there is one."""
@@ -98,28 +101,31 @@ class Pace:
         return fields
 
     def apply_vote(self, agreed: Mapping[str, int]) -> bool:
-        """Set the straggler by the agreed vote; return True if it has changed, appeared or recovered.
+        """Set the straggler by the agreed vote; return True if the straggler changed, appeared, recovered, or its ratio moved.
 
         False without a vote.
         """
         if "slow" not in agreed:
             return False
         self._vote_count += 1
-        self._previous_slow = self.slow
+        self._news_count += 1
         if f"own{self._rank}" in agreed:
             self._judge([agreed[f"own{rank}"] / 1e6 for rank in range(self._world)])
         else:
             self._suspects(agreed)
         if self.slow and self._vote_count > CALM:
             self.slow = None
-        return _rank(self.slow) != _rank(self._previous_slow)
+        if not self._has_news():
+            return False
+        self._previous_slow, self._reported_slow, self._news_count = self._reported_slow, self.slow, 0
+        return True
 
     def report(self, log: Events, step: int) -> None:
         """Write the `straggler` events: the straggler and the recovered rank write their own, as these carry the host.
 
         The straggler also writes a line to its log.
         """
-        if self._rank == _rank(self._previous_slow):
+        if self._rank == _rank(self._previous_slow) != _rank(self.slow):
             log.write("straggler", step=step, ratio=1.0, over=True)
         if self.slow and self._rank == self.slow.rank:
             rank_s, typical_s = self.slow.seconds, self.slow.typical
@@ -128,6 +134,15 @@ class Pace:
                 f"rank {self._rank} is a straggler: it computes {rank_s * 1000:,.1f} ms per step, the other ranks"
                 f" {typical_s * 1000:,.1f} ms (median); all ranks wait for it"
             )
+
+    def _has_news(self) -> bool:
+        """Return True for another straggler than reported, or for another ratio, at most once in CALM votes."""
+        if _rank(self.slow) != _rank(self._reported_slow):
+            return True
+        if not self.slow or not self._reported_slow or self._news_count < CALM:
+            return False
+        moved = self.slow.ratio / self._reported_slow.ratio
+        return not 1 / MOVED < moved < MOVED
 
     def _suspects(self, agreed: Mapping[str, int]) -> None:
         """Count how often the same rank was slowest in votes, by at least 10%; two counts are lost when it was not.

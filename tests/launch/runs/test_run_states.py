@@ -15,7 +15,7 @@ from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report.job import report
 from clusterwright.monitor.report.job_facts import facts
 from clusterwright.onhost.evidence import texts
-from clusterwright.onhost.exporter.collectors import runs as exporter
+from clusterwright.onhost.exporter.collectors.control_host import runs as exporter
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES, RunEvidence, decide
 from clusterwright.onhost.runs import run_folders, run_jobs, run_progress, run_status
 from clusterwright.onhost.runs.run_state import slurm_job

@@ -2,7 +2,8 @@
 
 import pytest
 
-from clusterwright.onhost.exporter.collectors import accounting, rdma
+from clusterwright.onhost.exporter.collectors import rdma
+from clusterwright.onhost.exporter.collectors.control_host import accounting
 from clusterwright.onhost.exporter.settings import from_mapping
 from clusterwright.onhost.exporter.text import rendered
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.onhost.exporter import run_events
-from clusterwright.onhost.exporter.collectors import runs
+from clusterwright.onhost.exporter.collectors.control_host import runs
 from clusterwright.onhost.supervisor.goodput import figures, history
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.check.drains import drain as checked
 from clusterwright.onhost.exporter import slurm_text
-from clusterwright.onhost.exporter.collectors import slurm
+from clusterwright.onhost.exporter.collectors.control_host import slurm
 from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.jobs import FORMAT_FIELDS

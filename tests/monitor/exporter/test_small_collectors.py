@@ -2,6 +2,8 @@
 
 import ast
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,20 @@ def test_a_host_has_the_collectors_of_its_role(said, has):
 
     assert has <= found
     assert not found & ({"gpus", "xids", "jobs", "verdicts", "file_systems", "slurm", "runs"} - has)
+
+
+def test_a_compute_host_does_not_import_the_readers_of_slurm_and_runs():
+    """They took half of the exporter's start on each of a thousand hosts."""
+    code = (
+        "import sys\nfrom clusterwright.onhost.exporter import keeper, settings\n"
+        "keeper.collectors.enabled_collectors(settings.ExporterSettings(slurmd=True, gpus=8, paths=['/']))\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("clusterwright.onhost")}
+
+    assert "clusterwright.onhost.exporter.collectors.jobs" in loaded
+    assert not [name for name in loaded if ".supervisor" in name or ".control_host." in name]
 
 
 def test_settings_of_a_newer_release_can_be_read(tmp_path):

@@ -20,6 +20,7 @@ import pytest
 from clusterwright.edge.bundler import PROVISION, program_command, program_input, sources
 from clusterwright.edge.processes import CommandResult
 from clusterwright.onhost.provision import agent, files, undo
+from clusterwright.onhost.provision.host import LocalHost
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Directory, File, Module, Symlink, Sysctl
 from clusterwright.provision.work import read_answer
@@ -370,3 +371,18 @@ def test_a_link_of_root_is_followed(host):
 
     assert (host.root / "data").stat().st_mode & 0o7777 == 0o1777
     assert host("plan", folder)["changes"] == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="folders of another user are made by root")
+def test_a_folder_is_remembered_only_if_root_alone_can_exchange_its_parts(tmp_path):
+    """What a user owns, or others may write to, is checked again for each file."""
+    host = LocalHost({"root": "", "resources": []})
+    safe, users, public = tmp_path / "safe", tmp_path / "users" / "below", tmp_path / "public"
+    for folder in (safe, users, public):
+        folder.mkdir(parents=True)
+    os.chown(users.parent, 12345, 12345)
+    public.chmod(0o1777)
+    for folder in (safe, users, public, tmp_path / "missing"):
+        assert files.trusted_folder(host, str(folder)) == str(folder)
+
+    assert host.safe_folders == {str(safe)}

@@ -1,10 +1,13 @@
 """Packages by real rpm and dnf, from a repository made here, into a folder that stands for a Rocky host."""
 
+import fnmatch
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.provision.agent.dnf import ROCKY, host_of, needs_dnf, what
 
 from clusterwright.config.field import Cost
@@ -130,6 +133,14 @@ def test_a_release_fits_its_versions(version, wanted, fit):
 def test_what_runs_under_jobs_is_held_and_the_rest_is_not(name, held):
     """Driver, fabric and Slurm; security updates of everything else go on."""
     assert bool(packages.matching([name], [*DRIVER, *FABRIC, *SLURM])) == held
+
+
+@given(st.lists(st.text("ab*?[]", max_size=4), max_size=4), st.lists(st.text("abc[", max_size=4), max_size=6))
+def test_prefixes_and_names_match_as_fnmatch_does(patterns, names):
+    """They are compared without a regular expression; `a?` beside `a*` stays a pattern of its own."""
+    expected = [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+
+    assert packages.matching(names, patterns) == expected
 
 
 def test_a_debian_with_rpm_installed_is_a_debian(tmp_path):

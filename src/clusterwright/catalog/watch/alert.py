@@ -31,6 +31,14 @@ class AlertText:
 
 
 @dataclass(frozen=True, slots=True)
+class Slope:
+    """A metric whose change per hour is `{{ $slope }}` in an alert's texts, and the labels that select its series."""
+
+    metric: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One test: input series (promtool's notation, one value each 15 s), evaluation time, and labels that fire."""
 
@@ -53,6 +61,7 @@ class Alert:
     muted_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # alert: labels that must be equal
     wait: str = "0s"  # how long the expression must be true
     always: bool = False  # always fires, as a sign that Prometheus works
+    slope: Slope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +100,10 @@ def read(name: str, text: str) -> Alert:
     try:
         alert_text = AlertText(**rows.pop("text"))
         cases = tuple(_case(row) for row in rows.pop("test"))
+        slope = _slope(rows.pop("slope")) if "slope" in rows else None
         alert = Alert(
             name=name, text=alert_text, cases=cases, wait=rows.pop("for", "0s"),
-            expression=rows.pop("expression").strip(), **rows,
+            expression=rows.pop("expression").strip(), slope=slope, **rows,
         )  # fmt: skip
     except (TypeError, KeyError) as problem:
         raise ValueError(f"alerts/{name}.toml: {problem}") from problem
@@ -112,6 +122,10 @@ def read(name: str, text: str) -> Alert:
                 )
             )
     return alert
+
+
+def _slope(row: Mapping[str, Any]) -> Slope:
+    return Slope(**{**row, "labels": tuple(row["labels"])})
 
 
 def _case(row: Mapping[str, Any]) -> Case:

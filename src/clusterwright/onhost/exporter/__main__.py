@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from typing import Sequence
 
 from clusterwright.onhost.exporter.keeper import Keeper
@@ -25,6 +24,8 @@ def main(arguments: Sequence[str]) -> int:
     if not options.once:
         Keeper(settings).serve()
         return 0
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         settings.run = folder
         sys.stdout.write(Keeper(settings).collect_once())

@@ -11,7 +11,7 @@ import hashlib
 import os
 import pwd
 import re
-from typing import List, Optional, Union
+from typing import Callable, List, Optional, Union
 
 from clusterwright.onhost.lib.files import SCRATCH, replace_link, replacing
 from clusterwright.onhost.lib.trusted_paths import PathStep, exchange_risk, resolve_links
@@ -62,12 +62,34 @@ def trusted_path(path: str) -> str:
     Raises:
         ChangeError: a link on the way belongs to a user, who could redirect a change by root to any file.
     """
+    return resolve_trusted(path, _check_link)
+
+
+def resolve_trusted(path: str, visit: Callable[[PathStep], None]) -> str:
+    """Resolve the symbolic links of a path and visit each step; raise ChangeError for a cycle."""
     try:
-        return resolve_links(path, _check_link)
+        return resolve_links(path, visit)
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
         raise ChangeError(f"{path} has a cycle of links. Remove one of them") from error
+
+
+def trusted_folder(host: LocalHost, path: str) -> str:
+    """Return `trusted_path` of a folder, remembered if root alone can exchange its parts: most files share folders."""
+    if path in host.safe_folders:
+        return path
+    risks = []  # type: List[object]
+
+    def visit(step: PathStep) -> None:
+        _check_link(step)
+        is_folder = os.path.isdir(step.path)
+        risks.append(not is_folder or exchange_risk(os.lstat(step.path), (0,), is_last=step.is_last))
+
+    folder = resolve_trusted(path, visit)
+    if folder == path and not any(risks):
+        host.safe_folders.add(path)
+    return folder
 
 
 def _check_link(step: PathStep) -> None:
@@ -155,7 +177,10 @@ def plan_file(host: LocalHost, resource: Json) -> Optional[Json]:
     verbs += [Verb.SET_RIGHTS] if rights else []
     if not verbs:
         return None
-    diff = diff_of(resource["path"], current or b"", desired) if current != desired else ""
+    if not present and resource["id"] in host.shared:
+        diff = _sum(desired)  # the sender has the content, and shows the diff
+    else:
+        diff = diff_of(resource["path"], current or b"", desired) if current != desired else ""
     if resource["secret"] and diff:
         diff = f"(secret {resource['secret']}: not shown)"
     is_changed = (
@@ -183,7 +208,7 @@ def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
 def do_file(host: LocalHost, resource: Json) -> None:
     """Make the planned change: write a temporary file with owner and mode, validate it, rename it to the target."""
     path = host.resolve_path(resource["path"])
-    folder = trusted_path(os.path.dirname(path))
+    folder = trusted_folder(host, os.path.dirname(path))
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, os.path.basename(path))
     lasts = os.path.exists(path)  # a daemon may read it right after a crash of the host

@@ -76,6 +76,7 @@ class LocalHost:
             line["doing"] for line in lines if line.get("cost") != "reconfigure"
         }
         self.touched: Set[str] = set()  # folders with a created, replaced or removed entry
+        self.safe_folders: Set[str] = set()  # root alone can exchange them; see files.trusted_folder
         self.states = {}  # type: Json  # of units, at the time of the plan
         self.saved_ids: Set[str] = set()  # ids whose previous state this apply has saved
         self.digests: Optional[Dict[str, str]] = None  # of the resources, once computed

@@ -51,8 +51,9 @@ def save_path(host: LocalHost, name: str, resource: Json) -> None:
     """Save the state and content of the path of `name` (KIND:PATH), and which parent folders did not exist."""
     path = name.partition(":")[2]
     above = os.path.dirname(path)
-    if above != path and not os.path.isdir(host.resolve_path(above)):
-        save_path(host, "directory:" + above, {})
+    parent = "directory:" + above
+    if above != path and parent not in host.saved_ids and not os.path.isdir(host.resolve_path(above)):
+        save_path(host, parent, {})
     if name in host.saved_ids:
         return
     saved_state = state_of(host.resolve_path(path))

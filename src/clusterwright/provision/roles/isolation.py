@@ -28,8 +28,8 @@ After=nftables.service
 Before=slurmd.service
 
 [Service]
-ExecStartPre={FOLDER}/isolate load
-ExecStart={FOLDER}/isolate watch
+Type=forking
+ExecStart={FOLDER}/isolate start
 ExecReload={FOLDER}/isolate load
 ExecStop=-/usr/sbin/nft delete table inet clusterwright_users
 Restart=always

@@ -10,16 +10,22 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from types import ModuleType
-from typing import Dict
+from typing import Dict, List
 
+from clusterwright.onhost.exporter.collectors import control_host
 from clusterwright.onhost.exporter.settings import ExporterSettings
 
 
 def enabled_collectors(settings: ExporterSettings) -> Dict[str, ModuleType]:
-    """Import all collectors and return the modules enabled on this host, by name.
+    """Import the collectors of this host and return the enabled modules by name.
 
-    They are imported here, so that their processes share memory pages.
+    They are imported here, so that their processes share memory pages. Those of the control host are imported only there: the readers of Slurm and runs took half of a host's start.
     """
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    modules = {name: importlib.import_module(f"{__name__}.{name}") for name in names}
+    names = _module_names(__name__, __path__)
+    names += _module_names(control_host.__name__, control_host.__path__) if settings.control else []
+    modules = {name.rpartition(".")[2]: importlib.import_module(name) for name in sorted(names)}
     return {name: module for name, module in modules.items() if module.is_enabled(settings)}
+
+
+def _module_names(package: str, folders: List[str]) -> List[str]:
+    return [f"{package}.{module.name}" for module in pkgutil.iter_modules(folders) if not module.ispkg]

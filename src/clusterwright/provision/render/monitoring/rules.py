@@ -9,10 +9,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from clusterwright.catalog.watch.alert import STEP_S, Alert, Case, alerts, recordings
+from clusterwright.catalog.watch.alert import STEP_S, Alert, Case, Slope, alerts, recordings
 from clusterwright.i18n import Lang, in_language
 
 EVERY, SELDOM = "5s", "30s"
+SLOPE = "{{ $slope }}"
 _INCIDENTS = {
     "node": "node {{ $labels.node }}", "job": "job {{ $labels.job }}", "run": "run {{ $labels.run }}",
     "storage": "storage", "slurm": "slurm", "hosts": "hosts", "monitoring": "monitoring",
@@ -74,11 +75,21 @@ def _annotations(alert: Alert, language: Lang, pages: str) -> dict[str, str]:
     end = ".zh-CN.md" if language == "zh" else ".md"
     return {
         "summary": text.summary,
-        "description": text.description,
+        "description": text.description.replace(SLOPE, _slope(alert.slope))
+        if alert.slope
+        else text.description,
         "fix": text.fix,
         "runbook_url": f"{pages.rstrip('/')}/{alert.component}{end}#{alert.name.lower()}",
         "dashboard": f"clusterwright-{_DASHBOARDS.get(alert.component, alert.component)}",
     }
+
+
+def _slope(slope: Slope) -> str:
+    """Return the Prometheus template that queries the change per hour of the alert's own series."""
+    selector = ",".join(f"{label}=%q" for label in slope.labels)
+    values = " ".join(f"$labels.{label}" for label in slope.labels)
+    query = f'printf "deriv({slope.metric}{{{selector}}}[1h]) * 3600" {values} | query'
+    return f'{{{{ with {query} }}}}{{{{ . | first | value | printf "%+.2f" }}}}{{{{ else }}}}?{{{{ end }}}}'
 
 
 def _test(alert: Alert, case: Case) -> Json:
