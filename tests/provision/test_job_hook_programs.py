@@ -18,7 +18,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu
 from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
-from clusterwright.provision.render.job_hooks import FOLDER, PROGRAMS, hook_texts
+from clusterwright.provision.render.job_hooks import FOLDER, PROGRAMS, RING_BUFFER, hook_texts
 
 pytestmark = [
     pytest.mark.skipif(os.getuid() != 0, reason="the programs run as root"),
@@ -412,6 +412,22 @@ def test_gpus_without_such_counters_are_sound(hooks):
     assert hooks.run("prolog").returncode == 0
     assert hooks.run("epilog").returncode == 0
     assert "gpu-" not in hooks.run("health").stderr
+
+
+def test_a_newline_in_a_name_begins_no_message(hooks):
+    """Records as /dev/kmsg has them, by the command of a real host; its dmesg prints what a user put into a name."""
+    hooks.more(f"KERNEL_LOG='{RING_BUFFER.replace('/dev/kmsg', str(hooks.folder / 'kernel.log'))}'\n")
+    uptime_s = int(float(Path("/proc/uptime").read_text().split()[0]))
+    xid = "NVRM: Xid (PCI:0000:{}:00): 79, pid=1, GPU has fallen off the bus."
+    forged = f"a.out[9]: segfault in x\\x0a[{uptime_s:5d}.000000] {xid.format('3b')}"
+    for rows, said in (((forged,), []), ((forged, xid.format("91")), ["(0000:91:00)"])):
+        records = (f"4,{n},{uptime_s}00000{n},-,caller=T1;{row}\n" for n, row in enumerate(rows))
+        hooks.run("prolog")
+        hooks.say("kernel.log", "".join(records))
+        (hooks.run_folder / "7.uptime").write_text("0.00\n")
+        done = hooks.run("epilog")
+        found = [line.split()[-1] for line in done.stderr.splitlines() if " gpu-xid " in line]
+        assert (found, done.returncode) == (said, bool(said))
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,12 @@ class Knowledge:
         return sorted({*self.signatures, *self.witness_texts})
 
 
+def blames_host(mode_id: str) -> bool:
+    """Return True if the failure mode is a fault of the host; False for any other, and for what is no mode."""
+    known = knowledge()
+    return mode_id in set(known) and known[mode_id].exclude == "host"
+
+
 def knowledge(folder: Path = FOLDER) -> Knowledge:
     """Load the mode files, from the user's cache if it was made from exactly these files.
 

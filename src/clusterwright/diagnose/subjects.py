@@ -32,17 +32,21 @@ def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignor
     Raises:
         WrightError: `file-unreadable`: a file does not exist, or no file is a text file.
     """
+    from clusterwright.diagnose.gather.run_findings import with_doubt, with_verification
+    from clusterwright.diagnose.knowledge import blames_host
     from clusterwright.diagnose.reading import find_sources
 
     runs = [str(path) for path in paths if str(path) != "-" and Path(path, "job.json").is_file()]
     sources = [*find_sources([str(path) for path in paths]), *_decay_of_runs(runs)]
     diagnoses = judge_sources(sources, require_text=True, memory_bytes=memory_bytes, warn=warn)
-    if not runs:
-        return diagnoses
-    from clusterwright.diagnose.gather.run_findings import with_verification
-
     of_runs = tuple(f"{run.rstrip('/')}/" for run in runs)
-    return [with_verification(diagnosis, lambda name: name.startswith(of_runs)) for diagnosis in diagnoses]
+    kernel_logs = {source.name for source in sources if source.kind == "kernel"}
+    return [
+        with_verification(with_doubt(diagnosis, kernel_logs), lambda name: name.startswith(of_runs))
+        if blames_host(diagnosis.mode)
+        else diagnosis
+        for diagnosis in diagnoses
+    ]
 
 
 def _decay_of_runs(folders: Sequence[str]) -> Iterator[LogSource]:

@@ -27,6 +27,32 @@ def test_a_line_is_the_fault_that_it_is(row):
     assert (found.fault.name, found.part) == (row["name"], row.get("part", ""))
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["tmpfs: Unknown parameter '{}'", "tmpfs: Unknown parameter 'x' {}'", 'overlayfs: unrecognized mount option "{}"',
+     "cgroup: fork rejected by pids controller in /{}", "xfs filesystem being remounted at /tmp/{} supports",
+     "IPv6: ADDRCONF(NETDEV_CHANGE): {}: link becomes ready", "dummy {}: renamed from veth0"],
+)  # fmt: skip
+def test_a_text_that_a_user_puts_into_a_line_of_the_kernel_drains_no_host(line):
+    """Anybody can mount and create network devices in a user namespace."""
+    fatal = {each.name for each in faults() if each.severity == "fail"}
+    texts = [row["text"] for row in LINES["fault"] if row["name"] in fatal]
+    texts += ["Oops", "Kernel panic", "soft_lockup", "Kernel panic - not syncing: x"]
+
+    lines = [at(line.format(text)) for text in texts]
+    assert [each for each in find_faults(lines * 4, 0) if each.fault.severity == "fail"] == []
+
+
+def test_the_name_of_a_network_device_is_no_fault():
+    """It may begin a message."""
+    names = ("Oops", "nvme0", "raid", "mlx5_core", "EDAC", "XFS", "Kernel", "AER")
+    lines = [
+        at(f"{name}: {text}") for name in names for text in ("renamed from veth0", "entered promiscuous mode")
+    ]
+
+    assert find_faults(lines * 4, 0) == ()
+
+
 def test_every_fault_has_a_line():
     """A pattern without a line that it has to match is a guess."""
     assert {row["name"] for row in LINES["fault"]} == {each.name for each in faults()}

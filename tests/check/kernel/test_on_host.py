@@ -31,7 +31,8 @@ line = st.one_of(
     st.builds("nvidia-nvswitch1: SXid ({}): 20034, {}".format, st.sampled_from(GPUS),
               st.sampled_from(["Fatal, Link 48", "Non-fatal, Link 48", "Severity 0 x", "Severity 5 x"])),
     st.builds("clusterwright repaired {}".format, st.sampled_from(GPUS)),
-    st.sampled_from(["NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.", "NVRM: GPU at PCI:0000:af:00: GPU-1",
+    st.sampled_from(["NVRM: API mismatch: the client has the version GPU has fallen off the bus, but",
+                     "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.", "NVRM: GPU at PCI:0000:af:00: GPU-1",
                      "NVRM: a GPU has fallen off the bus", "usb 1-1: new device", "Xid (of no driver): 79"]),
 )  # fmt: skip
 gap = st.sampled_from([0.25, 1.0, 179.0, 181.0, 3000.0, 40000.0, 86399.0, 86401.0])

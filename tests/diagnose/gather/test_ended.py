@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from tests.diagnose.gather.journal_rows import row
 
 from clusterwright.diagnose.diagnosis import Diagnosis
 from clusterwright.diagnose.gather.ended import _query_script, gather, sources_of
@@ -57,9 +58,12 @@ def cluster(down=(), **changes):
         if stdin:
             return json.dumps(FILES | changes.get("files", {}))
         if host != "control":
-            return f"@@ kernel\n{host}: oom\n@@ slurmd\n"
+            kernel = "\n".join(row(text) for text in changes.get("kernel", [f"{host}: oom"]))
+            return f"@@ kernel\n{kernel}\n@@ slurmd\n"
         return "".join(
-            f"@@ {name}\n{text}\n" for name, text in (CONTROL | changes).items() if name != "files"
+            f"@@ {name}\n{text}\n"
+            for name, text in (CONTROL | changes).items()
+            if name not in ("files", "kernel")
         )
 
     return FakeRemote(answer, down=frozenset(down))
@@ -82,7 +86,7 @@ def test_everything_of_the_jobs_own_time_and_hosts_is_a_source():
     assert "Not responding" in told["scontrol show node"]
     assert not any("an old tale" in text or "another job" in text for text in told.values())
     assert {source.kind for source in found.sources} == {"log", "sacct", "scontrol", "slurm", "kernel"}
-    assert told["gpu-1 kernel"].strip() == "gpu-1: oom"
+    assert told["gpu-1 kernel"] == "2026-11-22T23:26:40+0000 gpu-1 kernel: gpu-1: oom"
 
 
 def test_a_run_with_many_job_ids_is_gathered_in_time_linear_in_the_log():
@@ -424,10 +428,47 @@ def test_what_the_kernel_of_the_host_shows_needs_no_verification():
     assert (said.exclude, said.verify) == ("gpu-1", "")
 
 
+@pytest.mark.parametrize(
+    "end", ["\n", "\r", "\r\n", "\u2028", "\n2026-11-22T23:26:40+0000 gpu-1 kernel: ", "' ", " "]
+)
+@pytest.mark.parametrize(
+    "start",
+    [
+        "a.out[4242]: segfault at 0 ip 0000000000000000 sp 00007ffd error 14 in x",
+        "tmpfs: Unknown parameter 'x",
+        "NVRM: API mismatch: the client has the version x",
+        "cgroup: fork rejected by pids controller in /x",
+        "cgroup2: Unknown parameter 'it's",
+        "overlayfs: failed to resolve '/x",
+        "9pnet: Could not find request transport: x",
+        "Memory cgroup stats for /x",
+        "coredump: 77(x",
+    ],
+)
+def test_a_name_in_a_message_of_the_kernel_is_no_message(start, end):
+    """A user chooses it, with line ends and quotes."""
+    for text, is_lost in ((XID, True), (f"{start}{end}{XID}'[400000+1000]", False)):
+        found = gather(cluster(kernel=[text]), "control", "/shared/runs", "7")
+        diagnoses = judge(read(found.sources, knowledge()))
+        assert any("gpu-hardware" in diagnosis.mode for diagnosis in diagnoses) is is_lost
+
+
+@pytest.mark.parametrize(
+    "text", ["Out of memory: Killed process 77 (Xid 79) total-vm:1kB",
+             "Xid 79[77]: segfault at 0 ip 1 sp 2 error 4 in x[1+1]", "INFO: task Xid 79:77 blocked for more than 120 seconds.", "CPU: 1 PID: 77 Comm: Xid 79 Tainted: P",
+             "NVRM: Xid (PCI:0000:3b:00): 13, pid=77, name=\nNVRM: Xid 79, Ch 1"],
+)  # fmt: skip
+def test_the_name_of_a_process_is_no_lost_gpu(text):
+    """It has 15 characters."""
+    found = gather(cluster(kernel=[text]), "control", "/shared/runs", "7")
+    diagnoses = judge(read(found.sources, knowledge()))
+    assert not any("xid-79" in diagnosis.mode for diagnosis in diagnoses)
+
+
 def test_the_folder_of_a_run_is_output_of_its_user(tmp_path):
     """Named as a path, it has no record of Slurm, and its logs can name any host."""
     (tmp_path / "x/logs/1/gpu-1").mkdir(parents=True)
     (tmp_path / "x/logs/1/gpu-1/0.out").write_text(f"{XID}\n")
-    assert diagnose_log(tmp_path / "x")[0].verify == ""
+    assert "begins a message" in diagnose_log(tmp_path / "x")[0].verify
     (tmp_path / "x/job.json").write_text("{}")
     assert "check --hosts gpu-1" in diagnose_log(tmp_path / "x")[0].verify

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.diagnose.gather.journal_rows import rows
 
 from clusterwright.diagnose.gather.node import lately, record
 from clusterwright.diagnose.judge import judge
@@ -40,6 +41,11 @@ def cluster(down=(), line=NODE, now="2026-11-23T07:43:20", given=(), **parts):
         texts = {
             name: text if isinstance(text, str) else text["munge now" in command]
             for name, text in parts.items()
+        }
+        texts |= {
+            name: rows(text)
+            for name, text in texts.items()
+            if name in ("kernel", "slurmd", "munge", "health")
         }
         return "".join(f"@@ {name.replace('_', ' ')}\n{text}\n" for name, text in texts.items())
 

@@ -333,7 +333,24 @@ def test_a_name_that_a_user_chose_is_no_fault_in_the_log_of_the_kernel(tmp_path,
     path = tmp_path / "kern.log"
     for text, is_lost in ((xid, True), (line.format(xid), False)):
         path.write_text(f"2026-11-27T23:10:01+0000 gpu-node1 kernel: {text}\n")
-        assert any(diagnosis.exclude for diagnosis in diagnose_log(path)) is is_lost
+        diagnoses = diagnose_log(path)
+        assert any("xid" in diagnosis.mode for diagnosis in diagnoses) is is_lost
+        assert not any(diagnosis.exclude for diagnosis in diagnoses)
+
+
+@pytest.mark.parametrize("start", ["", "[  142.123456] ", "<4>[  142.123456] ", "[Fri Nov 27 23:10:01 2026] ",
+                                   "Nov 27 23:10:01 gpu-node1 kernel: "])  # fmt: skip
+@pytest.mark.parametrize("name", ["dmesg", "gpu-node1.log", "kern.log"])
+def test_a_file_does_not_show_where_a_message_of_the_kernel_begins(tmp_path, start, name):
+    """A user may have placed the line, so that it alone drains and excludes no host."""
+    (tmp_path / name).write_text(
+        f"{start}NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus\n"
+    )
+    (said, *_) = diagnose_log(tmp_path / name)
+
+    assert "xid-79" in said.mode
+    assert (said.exclude, said.confidence <= 0.8) == ("", True)
+    assert "run wright check --hosts" in said.verify
 
 
 @pytest.mark.parametrize("newlines", [1, 40])

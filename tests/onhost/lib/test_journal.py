@@ -59,13 +59,33 @@ def test_the_hook_reads_repairs_by_the_same_fields():
 
 
 @pytest.mark.parametrize(
-    "text", [OOM.format(XID), f"Tasks in /{XID} killed as a result of limit of /x", f"x {XID}"]
-)
+    "text",
+    [OOM.format(XID), f"Tasks in /{XID} killed as a result of limit of /x", f"x {XID}",
+     "NVRM: API mismatch: the client has the version 0000:3b:00 GPU has fallen off the bus, but"],
+)  # fmt: skip
 def test_a_name_in_a_line_of_the_kernel_is_no_xid(text):
     """Users name their control groups; the kernel logs the name when it kills their process."""
     assert events([KernelLine(1.0, 3, text)]) == ()
     assert xids.read(text) is None
     assert events([KernelLine(1.0, 3, XID)])[0].number == 79
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\u2028"])
+@pytest.mark.parametrize("start", ["a.out[9]: segfault at 0 ip 0 sp 7 error 14 in x", "tmpfs: Unknown parameter 'x",
+                                   "NVRM: API mismatch: the client has the version x",
+                                   "NVRM: Xid (PCI:0000:3b:00): 13, pid=1, name=x"])  # fmt: skip
+def test_a_line_end_in_a_name_begins_no_message(start, end):
+    """An entry of the journal has it as it is."""
+    assert journal.message_lines(f"{start}{end}{XID}[400000+1000]") == [start]
+
+
+def test_a_lost_gpu_is_one_message_of_several_lines():
+    """The driver logs it in one call."""
+    lines = ["NVRM: The NVIDIA GPU 0000:b3:00.0", "NVRM: (PCI ID: 10de:26b5) installed in this system has",
+             "NVRM: fallen off the bus and is not responding to commands."]  # fmt: skip
+    assert journal.message_lines("\n".join(lines)) == lines
+    found = events([KernelLine(1.0, 3, text) for text in lines])
+    assert [(event.number, event.pci) for event in found] == [(79, "0000:b3:00")]
 
 
 def test_a_name_in_a_line_of_the_kernel_repairs_nothing():

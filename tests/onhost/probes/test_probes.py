@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.edge import bundler
+from clusterwright.onhost.probes import kernel_log
 
 
 def probe(name, *arguments, stdin=""):
@@ -217,6 +218,28 @@ def test_kernel_log_reads_the_journal_and_keeps_its_latest_lines(tmp_path, monke
         [9100.0, 5, "clusterwright repaired 0000:3b:00"],
     ]
     assert found["lines"][0][2] == "line 501"
+
+
+def test_a_line_end_in_a_record_of_the_ring_buffer_begins_no_message(tmp_path, monkeypatch):
+    """In EL 8, dmesg prints it, and a user chooses what follows; the record has it escaped."""
+    xid = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus"
+    gpu = "NVRM: The NVIDIA GPU 0000:b3:00.0\\x0aNVRM: fallen off the bus and is not responding"
+    rows = (f"segfault in x\\x0a<4>[    9.0] {xid}", xid.replace("3b", "4b"), gpu, "name \\xe2\\x82\\xac")
+    pieces = [f"4,{n},{n}500000,-,caller=T9;{row}\n SUBSYSTEM=pci\n".encode() for n, row in enumerate(rows)]
+    pieces[1:1] = [BrokenPipeError()]  # overwritten before it was read
+
+    def read(_handle, _size):
+        if not pieces:
+            raise BlockingIOError
+        if isinstance(pieces[0], OSError):
+            raise pieces.pop(0)
+        return pieces.pop(0)
+
+    (tmp_path / "kmsg").write_text("")
+    monkeypatch.setattr(kernel_log.os, "read", read)  # a file gives all records at once
+    texts = [text for _time, _priority, text in kernel_log.ring_buffer(str(tmp_path / "kmsg"))]
+
+    assert texts == ["segfault in x", xid.replace("3b", "4b"), *gpu.split("\\x0a"), "name \u20ac"]
 
 
 SMI = """#!{python}

@@ -18,7 +18,8 @@ _SXID = re.compile(r"[\w-]+: SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+), (.*)")
 _NAMED = re.compile(
     r"NVRM: (?:The NVIDIA )?GPU (?:at )?(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})"
 )
-_OFF = re.compile(r"NVRM: .*fallen off the bus")
+# Not anywhere behind `NVRM: `: the driver logs the version that a program claims to have, 64 characters of any text.
+_OFF = re.compile(r"NVRM: (?:(?:[Aa] |The NVIDIA )?GPU\b.*)?fallen off the bus")
 _FIXED = re.compile(
     r"clusterwright:? repaired (\S+)|NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): 154, .* to 0x0 \(None\)"
 )

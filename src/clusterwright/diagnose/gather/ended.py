@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from clusterwright.diagnose.gather import measure
@@ -225,7 +226,8 @@ def on_hosts(
     Return them by host and part, and the unreachable hosts. Without an end, the logs are read to their last line.
     `now` is shell code for further parts, about the state of a host at this moment.
     """
-    when = ("-o", "short-iso", "--since", f"@{begin}", *(() if end is None else ("--until", f"@{end}")))
+    span = ("--since", f"@{begin}", *(() if end is None else ("--until", f"@{end}")))
+    when = ("-a", "-o", "json", "--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_PID", *span)
     commands = {
         "kernel": journal.kernel(*when),
         "slurmd": journal.of_root_unit("slurmd.service", *when),
@@ -237,7 +239,20 @@ def on_hosts(
     command = f"sh -c {shlex.quote(script)}"
     answers = fan_out(hosts[:MOST_HOSTS], lambda host: Host(remote, host).run(command, timeout_s=30))
     texts = {host: sections(result.out) for host, result in answers.items() if result.ok}
+    for host, parts in texts.items():
+        parts |= {name: _journal_text(parts.get(name, ""), host) for name in commands}
     return texts, tuple(host for host, result in answers.items() if not result.ok)
+
+
+def _journal_text(output: str, host: str) -> str:
+    """Return entries of the journal (JSON) as one line for each: a newline in an entry begins no line of its own."""
+    entries = filter(None, map(journal.parse_entry, output.split("\n")))
+    return "\n".join(
+        f"{datetime.fromtimestamp(entry.time, UTC):%Y-%m-%dT%H:%M:%S+0000} {host} {entry.identifier}"
+        f"{entry.pid and f'[{entry.pid}]'}: {line}"
+        for entry in entries
+        for line in journal.message_lines(entry.text)
+    )
 
 
 def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[LogSource]:

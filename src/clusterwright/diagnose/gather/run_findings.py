@@ -8,10 +8,12 @@ from typing import Any
 
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.gather.ended import Gathered, event_line
+from clusterwright.diagnose.reading.line import is_of_kernel
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.numbers import finite
 from clusterwright.onhost.lib.run_outcome import CANCELED
 
+_TEXT_CONFIDENCE = 0.8  # ours: below that of a message of the journal, whose begin is known
 _FAULTS = ("rank_exit", "rank_hung", "host_lost", "failover", "nan", "corrupt")
 
 
@@ -98,6 +100,25 @@ def with_verification(
         host=host,
     )
     return replace(diagnosis, verify=text)
+
+
+def with_doubt(diagnosis: Diagnosis, kernel_logs: Collection[str]) -> Diagnosis:
+    """Return a diagnosis of a host by the kernel's text in files alone as a claim to be verified.
+
+    In a text, line ends in names that users choose look like the ends of messages. `kernel_logs`: names of files with
+    messages of the kernel, besides the lines that look like one.
+    """
+    lines = diagnosis.evidence
+    if not lines or not all(line.source in kernel_logs or is_of_kernel(line.text) for line in lines):
+        return diagnosis
+    host = diagnosis.exclude or diagnosis.subject.get("host") or "HOST"
+    text = _(
+        "a text does not show which line begins a message of the kernel, and users put names into messages: before you "
+        "drain {host}, run wright check --hosts {host}",
+        host=host,
+    )
+    confidence = min(diagnosis.confidence, _TEXT_CONFIDENCE)
+    return replace(diagnosis, exclude="", verify=text, confidence=confidence)
 
 
 def _hung(event: Mapping[str, Any]) -> Diagnosis:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.prefix import LineParts, split_prefix
-from clusterwright.diagnose.reading.quoted import is_quoted
+from clusterwright.diagnose.reading.quoted import is_quoted, mask_user_texts
 from clusterwright.diagnose.reading.times import Moment, moment
 
 _INFORMS = re.compile(
@@ -23,6 +23,19 @@ _KERNEL_LINE = re.compile(
     rb"^(?:<\d{1,3}>)?\[(?: *\d+\.\d+|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] |^.{1,120}? kernel: ",
     re.MULTILINE,
 )
+# How messages of drivers and of subsystems that report faults of a host begin.
+_HARDWARE = re.compile(
+    r"(?:[\w./-]+ )?[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |NVRM: |[\w-]+: SXid \(|nvidia[\w-]*: |amdgpu: |\[drm"
+    r"|pciehp|EDAC |(?:mce|MCE): |(?:\{\d+\})?\[Hardware Error\]: |Memory failure: |mlx\d|(?:nvme )?nvme\d|ata\d|sd[a-z ]"
+    r"|blk_update_request: |(?:\w+: )?(?:I/O|critical \w+) error, |Buffer I/O error |EXT\d-fs error|EXT\d-fs \(|XFS \("
+    r"|BTRFS|JBD2: |md/raid|(?:NMI )?watchdog: |(?:rcu: )?INFO: rcu|BUG: |kernel BUG at |Oops: |Internal error: "
+    r"|Kernel panic - |general protection fault|clocksource: |TSC |LustreError: |Lustre: |LNetError: |nfs: server |VFS: file-max"
+)
+
+
+def is_of_kernel(text: str) -> bool:
+    """Return True for a line that the kernel logged or seems to have logged, with a time before it or without."""
+    return bool(_KERNEL_LINE.match(text.encode()) or _GPU_FAULT.search(text))
 
 
 class Line:
@@ -66,10 +79,30 @@ class Line:
         """Whether the line has level INFO or DEBUG; False for NCCL, whose INFO lines may be the only evidence."""
         return _INFORMS.search(self.text[:HEAD]) is not None and "NCCL" not in self.text
 
+    @cached_property
+    def _message_start(self) -> int:
+        """Where the message of the kernel begins in the line; 0 if it is no line of the kernel's log."""
+        prefix = _KERNEL_LINE.match(self.text.encode())
+        return len(prefix[0].decode()) if prefix else 0
+
+    @cached_property
+    def own_text(self) -> str:
+        """The line as its program chose it: in messages of the kernel, with `_` for what a user may have chosen."""
+        start = self._message_start
+        return self.text[:start] + mask_user_texts(self.text[start:]) if start else self.text
+
+    @property
+    def is_of_user(self) -> bool:
+        """Whether it is a message of the kernel that may quote a user: no driver or subsystem of the hardware begins it.
+
+        Any user can cause others, such as `tmpfs: Unknown parameter 'TEXT'`, in a user namespace.
+        """
+        return bool(self._message_start and not _HARDWARE.match(self.text, self._message_start))
+
     def has_unquoted(self, text: str) -> bool:
         """Return whether the line contains a text that is not only quoted."""
         return (
-            text in self.text
+            text in self.own_text
             and not is_quoted(self.parts.body, text, self._above)
             and not self._continues_kernel_message
         )

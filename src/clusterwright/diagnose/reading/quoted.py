@@ -37,10 +37,22 @@ _LINES = re.compile(
 )
 # `grep -n`: a path, the number of a line and its text. Apart from _LINES, so that each path is searched once.
 _NUMBERED = re.compile(r"\.(?:log|out|err|txt|md)[:-]\d{1,9}[:-](?!\d+ )\s*\S")
-# Names of any length that a user chooses, in lines of the kernel: of a mapped file, a program, a control group.
-_KERNEL_QUOTES = re.compile(
-    r"\[\d+\]:? (?:segfault at|trap|general protection|bad frame|unhandled signal)\b.{0,200}? in "
-    r"|\bprocess '|\boom-kill:.{0,200}?,oom_memcg=|\bTasks in /"
+# Texts that a user chooses, in messages of the kernel.
+_USER_TEXTS = (
+    # of any length: names of mapped files, control groups, folders of mounts; the version that a program claims; quotes
+    re.compile(
+        r"(?:\[\d+\]:? (?:segfault at|trap|general protection|bad frame|unhandled signal)\b.{0,200}? in "
+        r"|\boom-kill:.{0,200}?,oom_memcg=|\bTasks in /|\bcontroller in |\bmounted at |\bclient has (?:the )?version )"
+        r"(?P<text>.*)"
+    ),
+    re.compile(r"(?<!\w)(?P<text>(?P<quote>['\"`])(?:.*(?P=quote)|.*$))"),
+    # names of processes, of at most 15 characters
+    re.compile(
+        r"(?:\b(?:Killed|Kill) process \d+ \(|\b(?:Comm:|comm|task|process) |\bname=)(?P<text>(?!\d).{1,15})"
+    ),
+    re.compile(
+        r"^(?:traps: )?(?P<text>.{1,15}?)(?=\[\d+\]:? | invoked oom-killer|: page allocation failure)"
+    ),
 )
 _TAIL = 100  # characters before a quote in which a key or a list is searched
 _MESSAGE_KEYS = re.compile(
@@ -55,17 +67,26 @@ _LISTED = re.compile(r"(?:^\s*-\s+|[\[,(]\s*)[rbfu]?[\"']$")
 def is_quoted(line: str, text: str, previous_line: str = "") -> bool:
     """Return whether `line` only quotes `text`; `previous_line` is the line above.
 
-    So do our own lines, numbered lines, source lines of a traceback, text in quotes, and the names of programs and
-    groups in the kernel's lines on faults and the OOM killer.
+    So do our own lines, numbered lines, source lines of a traceback, and text in quotes.
     """
     if OURS in line or _LINES.search(line) or _is_numbered(line):
         return True
     if previous_line.lstrip().startswith('File "') and line.startswith("    "):
         return True  # a source line of a traceback
     start = line.find(text)
-    if (names := _KERNEL_QUOTES.search(line)) and start >= names.end():
-        return True
     return start >= 0 and _in_quotes(line, start, start + len(text))
+
+
+def mask_user_texts(message: str) -> str:
+    """Return a message of the kernel with `_` in place of each character that a user may have chosen."""
+    for pattern in _USER_TEXTS:
+        message = pattern.sub(_masked, message)
+    return message
+
+
+def _masked(match: re.Match[str]) -> str:
+    begin, end = (offset - match.start() for offset in match.span("text"))
+    return match[0][:begin] + "_" * (end - begin) + match[0][end:]
 
 
 def _is_numbered(line: str) -> bool:

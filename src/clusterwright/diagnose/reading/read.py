@@ -322,4 +322,6 @@ class _LogReader:
             if (matches or self._store.is_noted(text)) and line.has_unquoted(text):
                 self._store.note(text, number, line.text)
                 for mode, signature, names in matches:
+                    if mode.exclude == "host" and line.is_of_user:
+                        continue
                     self._store.add(mode, signature, names, line, number)

@@ -82,10 +82,15 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
 
     def names(line: Line) -> dict[str, str] | None:
         """Return the named values of the line; an anchored expression may also match after the launcher's prefix."""
-        hit = pattern.search(about(line.text, signature.has))
-        if hit is None and pattern.is_anchored:
-            hit = pattern.search(about(line.parts.body, signature.has))
-        return None if hit is None else {name: value for name, value in hit.groupdict().items() if value}
+        text = about(line.text, signature.has)
+        hit = pattern.search(about(line.own_text, signature.has))
+        if hit is None and pattern.is_anchored and text in line.own_text:
+            text = about(line.parts.body, signature.has)
+            hit = pattern.search(text)
+        if hit is None:
+            return None
+        spans = {name: hit.span(name) for name in hit.groupdict()}
+        return {name: text[begin:end] for name, (begin, end) in spans.items() if end > begin}
 
     return names
 

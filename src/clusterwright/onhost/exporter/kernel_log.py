@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Tuple
 
 from clusterwright.onhost.exporter.commands import command_output
-from clusterwright.onhost.lib.journal import kernel, parse_entry
+from clusterwright.onhost.lib.journal import kernel, message_lines, parse_entry
 
 Line = Tuple[float, str]  # wall-clock time, text
 _LIMIT_S = 20.0  # seconds; a busy host takes seconds to start a program
@@ -28,5 +28,5 @@ def read_new_lines(position: Dict[str, Any]) -> List[Line]:
     for entry in filter(None, map(parse_entry, output.split("\n"))):
         position["cursor"], position["time"] = entry.cursor, entry.time
         if entry.time > last:
-            lines.append((entry.time, entry.text))
+            lines += [(entry.time, text) for text in message_lines(entry.text)]
     return lines

@@ -5,20 +5,37 @@ a leading underscore) say where an entry comes from. Standard library only, Pyth
 """
 
 import json
+import re
 import shlex
 from typing import List, NamedTuple, Optional
 
 JOURNALCTL = ("journalctl", "-q", "--no-pager")
+LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # as str.splitlines()
 REPAIR_UNIT = "clusterwright-repair.service"  # of systemd, so only root can start it
 
 
 class Entry(NamedTuple):
-    """An entry of the journal: wall-clock time in seconds, priority of syslog(3), text."""
+    """An entry of the journal: wall-clock time in seconds, priority of syslog(3), text, and who logged it.
+
+    A program chooses its identifier itself; a kernel entry has `kernel`.
+    """
 
     time: float
     priority: int
     text: str
     cursor: str
+    identifier: str = ""
+    pid: str = ""
+
+
+def message_lines(text: str) -> List[str]:
+    """Return the lines of a message: the first, as a name that it quotes may contain line ends and any text.
+
+    All lines where the NVIDIA driver logs a lost GPU, which quotes no name.
+    """
+    first, *others = LINE_END.split(text)
+    is_lost_gpu = first.startswith("NVRM: The NVIDIA GPU ")
+    return [first, *(line for line in others if is_lost_gpu and line.startswith("NVRM: "))]
 
 
 def parse_entry(line: str) -> Optional[Entry]:
@@ -34,7 +51,8 @@ def parse_entry(line: str) -> Optional[Entry]:
         if not isinstance(text, str):
             return None
         when, priority = int(row["__REALTIME_TIMESTAMP"]) / 1e6, int(row.get("PRIORITY", 6))
-        return Entry(when, priority, text, str(row.get("__CURSOR", "")))
+        identifier, pid = (str(row.get(name, "")) for name in ("SYSLOG_IDENTIFIER", "_PID"))
+        return Entry(when, priority, text, str(row.get("__CURSOR", "")), identifier, pid)
     except (ValueError, LookupError, TypeError):
         return None
 

@@ -1,11 +1,12 @@
 """Prints the kernel log since boot, filtered, and related facts, as one JSON object.
 
-Of the journal's lines (or dmesg's if the journal has none) it keeps warnings and worse, and those that match the first
-argument; only the latest if there are many.
+Of the journal's lines (or the ring buffer's if the journal has none) it keeps warnings and worse, and those that match
+the first argument; only the latest if there are many.
 """
 
 import glob
 import json
+import os
 import re
 import sys
 import time
@@ -19,6 +20,7 @@ Row = Tuple[float, int, str]
 MOST = 2000  # our choice: with 400 characters each below the reader's limit for one fact
 MAX_CHARS = 400
 WARNING = 4  # syslog(2)
+RECORD_BYTES = 8192  # at least the kernel's limit of a record (PRINTK_MESSAGE_MAX, 2048)
 
 
 def run(argv: List[str]) -> Iterator[str]:
@@ -39,17 +41,44 @@ FIELDS = ("-b", "-o", "json", "--output-fields=PRIORITY,MESSAGE")
 def journal(argv: List[str]) -> Iterator[Row]:
     """Yield (time, priority, text) of each entry that the command prints."""
     for entry in filter(None, map(trusted.parse_entry, run(argv))):
-        yield entry.time, entry.priority, entry.text
+        for text in trusted.message_lines(entry.text):
+            yield entry.time, entry.priority, text
 
 
-def dmesg() -> Iterator[Row]:
-    """Yield (time, priority, text) of each line of the kernel's ring buffer; its times are relative to boot."""
+def ring_buffer(path: str = "/dev/kmsg") -> Iterator[Row]:
+    """Yield (time, priority, text) of each line of the kernel's ring buffer; its times are relative to boot.
+
+    A record is one message, in which line ends are escaped; dmesg prints a line end in a user's name as one.
+    """
     with open("/proc/stat") as file:
         boot = next(float(line.split()[1]) for line in file if line.startswith("btime"))
-    for line in run(["dmesg", "-r"]):
-        match = re.match(r"<(\d+)>\[\s*(\d+\.\d+)\] (.*)", line)
+    for record in records(path):
+        match = re.match(rb"(\d+),\d+,(\d+),[^;]*;(.*)", record)
         if match:
-            yield boot + float(match.group(2)), int(match.group(1)) % 8, match.group(3)
+            text = re.sub(rb"\\x([0-9a-f]{2})", lambda sign: bytes([int(sign.group(1), 16)]), match.group(3))
+            for line in trusted.message_lines(text.decode(errors="replace")):
+                yield boot + int(match.group(2)) / 1e6, int(match.group(1)) % 8, line
+
+
+def records(path: str) -> Iterator[bytes]:
+    """Yield the records of the kernel's ring buffer that are there now, each from one read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        while True:
+            try:
+                record = os.read(handle, RECORD_BYTES)
+            except BrokenPipeError:  # overwritten before it was read: the next read begins at the oldest
+                continue
+            if not record:
+                return
+            yield record
+    except OSError:  # BlockingIOError after the last one
+        return
+    finally:
+        os.close(handle)
 
 
 def minors() -> Dict[str, int]:
@@ -80,7 +109,7 @@ def main() -> None:
     # A container's journal has the lines written to its /dev/kmsg; dmesg would show those of the machine.
     for name, lines in (
         ("journal", journal(trusted.kernel(*FIELDS))),
-        ("dmesg", iter(()) if container else dmesg()),
+        ("dmesg", iter(()) if container else ring_buffer()),
     ):
         for when, priority, text in lines:
             source = name

@@ -31,6 +31,8 @@ _CLOCK_OFF_S = (
     1.0  # as check/checks/clock_offset: further apart, lines of two hosts' logs cannot be put in order
 )
 _LEFTOVERS_S = 30  # ours: the driver needs seconds to release the memory of a killed process
+# Whole messages: dmesg prints a newline in a name that a user chose, and what follows it, as lines of the log.
+RING_BUFFER = "dd if=/dev/kmsg iflag=nonblock bs=8192 status=none"
 _LEAST_KIB = 256 * 1024  # ours: below it slurmd, munge and the journal begin to fail one by one
 
 
@@ -66,8 +68,8 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
         "LEFTOVERS_S": str(_LEFTOVERS_S),
         "CLOCK_OFF_S": f"{_CLOCK_OFF_S:g}",
         "MOST_DRAINED": str(cluster.slurm.max_drained_percent),
-        # A lab host is a container: its journal has the lines of its own /dev/kmsg, dmesg would show the machine's.
-        "KERNEL_LOG": "journalctl -k -b -q --no-pager -o short-monotonic" if cluster.lab else "dmesg",
+        # A lab host is a container: its journal has the lines of its own /dev/kmsg, which is a pipe.
+        "KERNEL_LOG": "journalctl -k -b -q --no-pager -o short-monotonic" if cluster.lab else RING_BUFFER,
         "FIRST_USER": str(isolation.FIRST_USER),
         "ISOLATION": isolation.RULES if isolation.is_isolated(cluster) else "",
         "RAILS": "1" if any(network.rails > 1 for network in networks.values()) else "",

@@ -19,7 +19,8 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 def enabled_collectors(settings: ExporterSettings) -> Dict[str, ModuleType]:
     """Import the collectors of this host and return the enabled modules by name.
 
-    They are imported here, so that their processes share memory pages. Those of the control host are imported only there: the readers of Slurm and runs took half of a host's start.
+    They are imported here, so that their processes share memory pages. Those of the control host are imported only
+    there: the readers of Slurm and runs took half of a host's start.
     """
     names = _module_names(__name__, __path__)
     names += _module_names(control_host.__name__, control_host.__path__) if settings.control else []

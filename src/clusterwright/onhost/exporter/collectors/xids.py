@@ -17,7 +17,9 @@ BURST_S = 180.0  # seconds; as in `wright check`, repeats within three minutes a
 MOST = 2000  # rows; each GPU has a few
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
 _SXID = re.compile(r"[\w-]+: SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+),")
-_OFF_BUS = re.compile(r"NVRM: .*?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}).*fallen off the bus")
+_OFF_BUS = re.compile(
+    r"NVRM: (?:The NVIDIA )?GPU\b.*?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}).*fallen off the bus"
+)
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
