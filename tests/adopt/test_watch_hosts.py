@@ -75,6 +75,25 @@ def test_a_changed_host_is_watched(cluster, name, old, new, lines):
     ]
 
 
+@pytest.mark.parametrize("line", ["/export/work", "/export/work/", '"/export/work"', '"/export/work/"'])
+def test_a_folder_is_exported_in_every_spelling_that_adopt_reads(line):
+    """The server of the folder does not mount it: with quotes or a slash at the end it still exports it."""
+    server = replace(
+        HOST, mounts='{"filesystems": []}', exports=f"==> /etc/exports <==\n{line} 10.0.0.0/8(rw)\n"
+    )
+    mounts = MOUNTS.replace("nas.example.org", "head")
+    hosts = {"head": server, "m1": replace(HOST, mounts=mounts), "m2": replace(HOST, mounts=mounts)}
+    site = RecordedSite({"/e/slurm.conf": CONF}, "/e", "24.05.3", "", hosts, TABLES)
+    cluster = describe(site.sources(), site.version, "x", facts_of(site)).cluster
+
+    assert [(folder.server, folder.export) for folder in cluster.storage.values()] == [
+        ("head", "/export/work")
+    ]
+    assert watched_hosts(cluster, hosts) == []
+    moved = replace(server, exports=server.exports.replace("work", "old"))
+    assert watched_hosts(cluster, hosts | {"head": moved}) == ["head: storage: work: /work -> -"]
+
+
 def test_a_host_that_does_not_answer_is_not_compared(cluster):
     """The line names it; hosts that are not among the texts, such as cloud nodes, are left out."""
     (line,) = watched_hosts(cluster, {"head": HOST, "m1": None})

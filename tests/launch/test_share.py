@@ -51,6 +51,36 @@ def test_options_of_the_node_line_are_what_slurm_has(cluster, a_job):
     assert with_options(Weight="5") == share(job, cluster)
 
 
+def of_site(cluster, **changes):
+    """The cluster as an adopted one: only what the file sets is in its slurm.conf."""
+    group = cluster.nodes["a100"].model_copy(update=changes)
+    slurm = cluster.slurm.model_copy(update={"defaults": "slurm"})
+    return cluster.model_copy(update={"nodes": {**cluster.nodes, "a100": group}, "slurm": slurm})
+
+
+def test_a_site_reserves_only_what_its_node_line_says(cluster, a_job):
+    """No MemSpecLimit: all of RealMemory is for jobs, also where it is less than what our own clusters reserve."""
+    job = a_job(gpus_per_node=group_gpus(cluster))
+
+    def memory(**options):
+        return share(job, of_site(cluster, options=options)).memory_mib
+
+    assert memory(RealMemory="800") == 800
+    assert memory(RealMemory="800", MemSpecLimit="300") == 500
+    assert memory(RealMemory="800", MemSpecLimit="800") == 800  # slurmctld: invalid, reset to 0
+    assert share(job, of_site(cluster, memory_reserved=2**31)).memory_mib == free_memory_mib(
+        of_site(cluster, memory_reserved=2**31).nodes["a100"]
+    )
+
+
+def test_less_memory_than_is_reserved_is_no_negative_request(cluster, a_job):
+    """In our own clusters, too; and a part of it is never 0, which is all memory of a host for Slurm."""
+    group = cluster.nodes["a100"].model_copy(update={"options": {"RealMemory": "3"}})
+    small = cluster.model_copy(update={"nodes": {**cluster.nodes, "a100": group}})
+
+    assert [share(a_job(gpus_per_node=gpus), small).memory_mib for gpus in (1, 4)] == [1, 3]
+
+
 def group_gpus(cluster):
     """GPUs of a host of the group a100."""
     return cluster.nodes["a100"].gpus.count

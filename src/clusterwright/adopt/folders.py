@@ -99,13 +99,18 @@ def _nfs_options(text: str) -> tuple[str, ...] | None:
 
 
 def _exports(host: RecordedHost, folder: SharedFolder) -> bool:
-    exported = {exported_path(text) for _file, _number, text in file_lines(host.exports)}
-    return bool(folder.nfs_source) and folder.source.partition(":")[2].rstrip("/") in exported
+    return bool(folder.nfs_source) and exports(host, folder.source.partition(":")[2])
+
+
+def exports(host: RecordedHost, path: str) -> bool:
+    """Return whether the host exports the folder, in any spelling of exports(5)."""
+    return any(exported_path(text) == path.rstrip("/") for _file, _number, text in file_lines(host.exports))
 
 
 def exported_path(line: str) -> str:
     """Return the folder that a line of exports(5) names, without quotes and without a slash at its end."""
-    return line.split(maxsplit=1)[0].strip('"').rstrip("/")
+    path = line.split('"')[1] if line.startswith('"') else line.split(maxsplit=1)[0]
+    return path.rstrip("/")
 
 
 def _fstab(host: RecordedHost) -> Iterator[tuple[Line, list[str]]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clusterwright.adopt.folders import mounted_folders, storage_section
+from clusterwright.adopt.folders import exports, mounted_folders, storage_section
 from clusterwright.adopt.host_files import held_packages, sysctl_of
-from clusterwright.adopt.host_texts import file_lines
 from clusterwright.adopt.meaning import Difference
 from clusterwright.adopt.recorded import RecordedHost
 from clusterwright.config.cluster import Cluster, Host
@@ -76,7 +75,7 @@ def _folders(cluster: Cluster, text: RecordedHost) -> Iterator[Difference]:
     mounted = mounted_folders(text)
     for name, folder in _nfs_folders(cluster).items():
         export = folder.export or folder.path
-        if any(line.split()[0] == export for _file, _number, line in file_lines(text.exports)):
+        if exports(text, export):
             continue
         actual = storage_section(mounted[folder.path], hosts) if folder.path in mounted else {}
         expected = {"server": folder.server, "export": export, "options": ",".join(folder.options)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.nodes import Gpus, NodeGroup
-from clusterwright.provision.render.slurm_nodes import free_memory_mib
+from clusterwright.provision.render.slurm_nodes import usable_memory_mib
 from clusterwright.slurm.records import gpu_type, number
 from clusterwright.units import MiB
 
@@ -25,7 +25,7 @@ def share(job: Job, cluster: Cluster) -> Share:
     """Return the share of a host for the job: the minimum over the node groups that can run it."""
     groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
     groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
-    shares = [_host_share(job, group) for group in groups]
+    shares = [_host_share(job, group, cluster) for group in groups]
     types = {_gres_type(group, group.gpus) for group in groups if group.gpus}
     memories = [memory for _, memory in shares if memory is not None]
     gres_type = f":{next(iter(types))}" if len(types) == 1 and "" not in types else ""
@@ -41,12 +41,17 @@ def partition(job: Job, cluster: Cluster) -> str:
     return job.partition or next(name for name, queue in cluster.partitions.items() if queue.default)
 
 
-def _host_share(job: Job, group: NodeGroup) -> tuple[int, int | None]:
-    cpus, memory = _cpus(group), _memory_mib(group)
+def _host_share(job: Job, group: NodeGroup, cluster: Cluster) -> tuple[int, int | None]:
+    cpus, memory = host_cpus(group), host_memory_mib(group, cluster)
     if group.gpus is None:
         return cpus, memory
-    part = job.gpus_per_node, group.gpus.count
-    return max(job.gpus_per_node, cpus * part[0] // part[1]), memory and memory * part[0] // part[1]
+    cpus = cpus * job.gpus_per_node // group.gpus.count
+    return max(job.gpus_per_node, cpus), part_of(memory, job.gpus_per_node, group.gpus.count)
+
+
+def part_of(memory_mib: int | None, part: int, whole: int) -> int | None:
+    """Return that part of a host's memory; at least 1 MiB, because Slurm takes 0 for all memory of the host."""
+    return None if memory_mib is None else max(1, memory_mib * part // whole)
 
 
 def _option(group: NodeGroup, *keys: str) -> str:
@@ -59,16 +64,28 @@ def _gres_type(group: NodeGroup, gpus: Gpus) -> str:
     return gpu_type(line) if line else gpus.gres_type
 
 
-def _cpus(group: NodeGroup) -> int:
+def host_cpus(group: NodeGroup) -> int:
+    """Return the CPUs that Slurm has of a host, by `cpus` of the group's options or else its threads."""
     return number(_option(group, "cpus", "procs")) or group.cpus.threads
 
 
-def _memory_mib(group: NodeGroup) -> int | None:
+def host_memory_mib(group: NodeGroup, cluster: Cluster) -> int | None:
     """Return the memory that jobs may allocate, by `realmemory` of the group's options or else its memory.
 
     None if it is configured as 1 MiB, Slurm's default.
     """
     configured = number(_option(group, "realmemory"))
-    if configured is None:
-        return free_memory_mib(group)
-    return configured - group.memory_reserved // MiB if configured > 1 else None
+    if configured is not None and configured <= 1:
+        return None
+    memory, reserved = configured or usable_memory_mib(group), _reserved_mib(group, cluster)
+    return (
+        memory - reserved if reserved < memory else memory
+    )  # as slurmctld, which takes 0 for a larger MemSpecLimit
+
+
+def _reserved_mib(group: NodeGroup, cluster: Cluster) -> int:
+    """Return MemSpecLimit of the group's NodeName line; a site's own has only what the file sets."""
+    if (configured := number(_option(group, "memspeclimit"))) is not None:
+        return configured
+    is_default = cluster.slurm.is_of_site and "memory_reserved" not in group.model_fields_set
+    return 0 if is_default else group.memory_reserved // MiB

@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError
 from clusterwright.launch.dev import SessionOptions, checked, script
+from clusterwright.launch.share import share
 from clusterwright.units import GiB, parse_duration
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -64,6 +66,35 @@ def test_a_whole_host_is_no_more_than_slurm_has_of_it(cluster):
         16 * 1024 * 31 // 32 - group.memory_reserved // (1024 * 1024),
     )
     assert (checked(wish(gpus=3), narrow).cpus, checked(wish(gpus=3), narrow).memory_mib) == (6, 3072)
+
+
+def test_options_of_the_node_line_are_what_slurm_has(cluster):
+    """A session requests what a training does: CPUs and memory of the NodeName line; no memory that is not known."""
+    group = cluster.nodes["a100"]
+
+    def with_options(gpus, **options):
+        nodes = {**cluster.nodes, "a100": group.model_copy(update={"options": options})}
+        return cluster.model_copy(update={"nodes": nodes}), wish(gpus=gpus)
+
+    def resources(gpus, **options):
+        narrow, options_of_session = with_options(gpus, **options)
+        asked = checked(options_of_session, narrow)
+        return asked.cpus, asked.memory_mib
+
+    assert resources(4, CPUs="8", RealMemory="900") == (8, 900)
+    assert resources(2, CPUs="8", RealMemory="900", MemSpecLimit="100") == (4, 400)
+    assert resources(0, CPUs="8", RealMemory="900") == (1, 112)
+    assert resources(4, RealMemory="1") == (16, None)
+    unknown, options = with_options(1, RealMemory="1")
+    assert "--mem" not in script(options, unknown)
+    assert "--mem=2048M" in script(replace(options, memory_bytes=2 * GiB), unknown)
+
+
+def test_a_session_has_the_share_of_a_training(cluster, a_job):
+    """Where the partition sets none for each GPU."""
+    for gpus in (1, 2, 4):
+        training, session = share(a_job(gpus_per_node=gpus), cluster), checked(wish(gpus=gpus), cluster)
+        assert (session.cpus, session.memory_mib) == (training.cpus, training.memory_mib)
 
 
 def test_a_partition_may_give_fewer_gpus_than_its_hosts_have(cluster):

@@ -10,7 +10,7 @@ from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.slurm import Partition
 from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 from clusterwright.i18n import N_, _
-from clusterwright.provision.render.slurm_nodes import free_memory_mib
+from clusterwright.launch.share import host_cpus, host_memory_mib, part_of
 from clusterwright.units import MiB, format_duration
 
 Kind = Literal["jupyter", "vscode", "shell"]
@@ -44,7 +44,7 @@ class Fitted:
     partition: str
     gres: str | None
     cpus: int
-    memory_mib: int
+    memory_mib: int | None  # None where Slurm does not know that of the nodes
     time_s: int
 
 
@@ -69,7 +69,7 @@ def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
             ),
             _("use --time {limit} or less", limit=limit),
         )
-    cpus, memory_mib = _share(options, part, group)
+    cpus, memory_mib = _share(options, part, group, cluster)
     return Fitted(
         name,
         f"gpu:{options.gpus}" if options.gpus else None,
@@ -79,14 +79,18 @@ def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
     )
 
 
-def _share(options: SessionOptions, part: Partition, group: NodeGroup) -> tuple[int, int]:
+def _share(
+    options: SessionOptions, part: Partition, group: NodeGroup, cluster: Cluster
+) -> tuple[int, int | None]:
     """Return CPUs and memory (MiB) for the GPUs, by the partition's defaults; without GPUs, one CPU and its memory."""
-    free, threads = free_memory_mib(group), group.cpus.threads
+    free, cpus_of_host = host_memory_mib(group, cluster), host_cpus(group)
     if not options.gpus or group.gpus is None:
-        return 1, free // threads
-    cpus = (part.cpus_per_gpu or 0) * options.gpus or threads * options.gpus // group.gpus.count
-    memory = (part.memory_per_gpu or 0) * options.gpus // MiB or free * options.gpus // group.gpus.count
-    return min(threads, max(1, cpus)), min(free, memory)
+        return 1, part_of(free, 1, cpus_of_host)
+    cpus = (part.cpus_per_gpu or 0) * options.gpus or cpus_of_host * options.gpus // group.gpus.count
+    memory = part_of(free, options.gpus, group.gpus.count)
+    if free is not None and part.memory_per_gpu:
+        memory = min(free, part.memory_per_gpu * options.gpus // MiB)
+    return min(cpus_of_host, max(1, cpus)), memory
 
 
 def _partition(options: SessionOptions, cluster: Cluster) -> str:

@@ -23,7 +23,7 @@ def script(options: SessionOptions, cluster: Cluster) -> str:
         ("ntasks", "1"),
         ("gres", resources.gres),
         ("cpus-per-task", resources.cpus),
-        ("mem", f"{resources.memory_mib}M"),
+        ("mem", None if resources.memory_mib is None else f"{resources.memory_mib}M"),
         ("time", format_slurm_time(resources.time_s)),
         ("export", "NONE"),
         ("no-requeue", None),
