@@ -34,9 +34,6 @@ EXPORT {{
   FSAL {{ Name = VFS; }}
 }}
 """
-# The lab's client serves one request at a time, and the supervisor writes its heartbeat to the folder: on a loaded
-# machine the default of 3 s ends trainings that only wait.
-PATIENT = ("--set", "recovery.heartbeat_timeout=20s")
 MISSING = able()
 pytestmark = [
     pytest.mark.lab,
@@ -64,7 +61,7 @@ def homes(remote):
 
 def test_a_training_runs_and_ends(bob):
     """The home is learned as shared; two hosts train with code and runs in it, and all commands see the end."""
-    name = bob.count(20, *PATIENT)
+    name = bob.count(20)
     bob.until(lambda out: "finished" in out, "status", name, limit_s=240)
 
     learned = json.loads((bob.home / ".cache" / "clusterwright" / "slurm" / "here.json").read_text())
@@ -81,7 +78,7 @@ def test_a_training_runs_and_ends(bob):
 
 def test_a_run_is_canceled(bob):
     """`cancel` ends the run with a checkpoint in the folder of the server."""
-    name = bob.count(10_000, *PATIENT)
+    name = bob.count(10_000)
     bob.until(
         lambda out: "generation  1" in out and "step        none" not in out, "status", name, limit_s=240
     )

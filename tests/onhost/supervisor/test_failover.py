@@ -67,7 +67,11 @@ def test_a_claimant_that_never_shows_itself_is_followed(orphan, tmp_path):
     """By the number after its own."""
     assert Folder(str(tmp_path)).claim("chain/2", "7")
     orphan.turn()
-    orphan._heartbeat.last_beat_at -= 3.5  # the silence of the job, and a little more
+    orphan._heartbeat.last_beat_at -= failover.START_S
+    orphan.turn()
+    assert orphan.started == []
+
+    orphan._heartbeat.last_beat_at -= 0.5  # missed heartbeats
     orphan.turn()
 
     assert orphan.started == [3]

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.onhost.supervisor import slow_storage
 
 from clusterwright.onhost.supervisor import host_keeper, ssh_hosts
 from clusterwright.onhost.supervisor.folder import Folder
@@ -33,6 +34,7 @@ class HostsRun:
 
     def __init__(self, folder, write_record, tools):
         self.folder, self.write_record, self.tools = folder, write_record, tools
+        self.python_path = str(SOURCE)
         self.calls = tools / "calls"
 
     def start(self, *, hosts=2, nodes=2, policy="successor", **recovery):
@@ -47,9 +49,8 @@ class HostsRun:
         record = json.loads((self.folder / "job.json").read_text())
         (self.folder / "job.json").write_text(json.dumps({**record, "local": False, "hosts": names}))
         (self.folder / "logs").mkdir()
-        script = (
-            f"export PYTHONPATH={SOURCE}\nexec {sys.executable} -m {host_keeper.__name__} {self.folder} $1\n"
-        )
+        keeper = f"{sys.executable} -m {host_keeper.__name__} {self.folder} $1"
+        script = f"export PYTHONPATH={self.python_path}\nexec {keeper}\n"
         (self.folder / "job.sh").write_text(script)
         for name in names:
             self.begin(name)
@@ -185,6 +186,24 @@ def test_the_loss_of_the_supervisors_host_is_survived(hosts_run):
     assert hosts_run.events("generation_start")[1]["hosts"] == ["h2", "h3"]
     assert min(event["step"] for event in hosts_run.events("resumed", generation=2)) >= 5
     hosts_run.until(lambda: hosts_run.calls.exists() and "h1" in hosts_run.calls.read_text().split())
+    assert hosts_run.finish() == "finished"
+
+
+def test_the_loss_of_the_supervisors_host_is_survived_on_slow_storage(hosts_run):
+    """A supervisor that takes its time to start is not replaced meanwhile, and no other host is lost."""
+    slow_storage.install(hosts_run.folder.parent)
+    slow_storage.set_delay(hosts_run.folder.parent, 0)
+    hosts_run.python_path += f":{hosts_run.folder.parent}"
+    hosts_run.start(hosts=3)
+    hosts_run.calls.with_suffix(".off").touch()
+    hosts_run.until_step(7)
+    slow_storage.set_delay(hosts_run.folder.parent, 0.4)
+    hosts_run.lose("h1")
+    hosts_run.until_step(1, generation=2)
+    slow_storage.set_delay(hosts_run.folder.parent, 0)
+
+    assert [event["number"] for event in hosts_run.events("failover")] == [2]
+    assert {event["lost_host"] for event in hosts_run.events("host_lost")} == {"h1"}
     assert hosts_run.finish() == "finished"
 
 

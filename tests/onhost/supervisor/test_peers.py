@@ -1,11 +1,14 @@
 """The agents of a job as their supervisor hears them, over real sockets."""
 
 import socket
+import threading
+import time
 
 import pytest
 
-from clusterwright.onhost.supervisor import wire
-from clusterwright.onhost.supervisor.peers import JOINED, Peers
+from clusterwright.onhost.supervisor import heartbeat_thread, wire
+from clusterwright.onhost.supervisor.heartbeat_thread import HeartbeatThread
+from clusterwright.onhost.supervisor.peers import JOINED, Peer, Peers
 
 TOKEN = "token"
 
@@ -65,3 +68,50 @@ def test_agents_are_told_nothing_when_another_supervisor_follows(peers):
         socket.create_connection(place)
     assert not ours.by_host
     line.close()
+
+
+class Line:
+    """A connection that is broken or not."""
+
+    def __init__(self, *, is_broken=False):
+        self.is_broken, self.sent = is_broken, []
+
+    def send(self, message):
+        """Keep the message."""
+        if self.is_broken:
+            raise wire.Broken("timed out")
+        self.sent.append(message)
+
+
+def test_an_isolated_host_gets_no_heartbeat_from_its_own_supervisor(peers):
+    """The connections to all other hosts are broken: its ranks would train beside those that replace them."""
+    ours, _place = peers
+    own, other = Line(), Line()
+    ours.by_host.update(a=Peer(own), b=Peer(other), c=Peer(Line(is_broken=True)))
+    ours.send_heartbeat(1, "a")
+    assert (own.sent, other.sent) == ([{"beat": 1}], [{"beat": 1}])
+
+    other.is_broken = True
+    ours.send_heartbeat(2, "a")
+    assert own.sent == [{"beat": 1}]
+
+    del ours.by_host["b"], ours.by_host["c"]  # the event loop has seen that they are lost, and goes on alone
+    ours.send_heartbeat(3, "a")
+    assert own.sent == [{"beat": 1}, {"beat": 3}]
+
+
+def test_an_event_loop_that_turns_no_more_has_no_heartbeat(monkeypatch):
+    """Only for so long is it the file server; when the loop turns again, so does the heartbeat."""
+    monkeypatch.setattr(heartbeat_thread, "STALLED_S", 0.3)  # two minutes are too long for a test
+    sent, one_more = [], threading.Event()
+    thread = HeartbeatThread(lambda: (sent.append(1), one_more.set()) and True, 0.01)
+    thread.start()
+    time.sleep(0.8)
+    count = len(sent)
+    one_more.clear()
+    assert 2 < count < 40
+    assert not one_more.wait(0.3)
+
+    thread.turn()
+    assert one_more.wait(5)
+    thread.stop()

@@ -20,7 +20,6 @@ def agent():
     """An agent that has found a listener at the supervisor's address."""
     agent, agent.greeted = Agent.__new__(Agent), []
     agent.host, agent.orders = "gpu-node1", {}
-    agent.folder = SimpleNamespace(token=lambda: TOKEN)
     agent._failover = SimpleNamespace(greeted=agent.greeted.append)
     return agent
 
@@ -32,7 +31,7 @@ def greet(agent, first, second):
         theirs.sendall(first)
         theirs.shutdown(socket.SHUT_WR) if second is None else theirs.sendall(second)
         with pytest.raises(REPEATED):
-            agent._greet(wire.WireLine(ours))
+            agent._greet(wire.WireLine(ours), TOKEN)
         theirs.setblocking(False)
         try:
             return theirs.recv(1 << 16)
@@ -68,7 +67,7 @@ def test_only_the_runs_supervisor_gives_orders(agent):
 
         line.send = send
         with pytest.raises(AttributeError):  # what follows the orders needs more of an agent
-            agent._greet(line)
+            agent._greet(line, TOKEN)
 
     assert agent.greeted == [agent.orders]
     assert agent.orders["beat"] == 1

@@ -114,3 +114,14 @@ def test_a_peer_that_sends_a_byte_now_and_then_does_not_delay_the_agent(pair):
     with pytest.raises(wire.Broken, match="within"):
         pair[1].read_one(0.2)
     assert time.monotonic() - begun < 2
+
+
+def test_after_half_a_message_nothing_else_is_sent(pair):
+    """The peer would read the rest of another message as the end of this one."""
+    theirs, ours = pair  # ours does not block
+    with pytest.raises(wire.Broken):
+        ours.send({"long": "x" * 10_000_000})
+    assert theirs.connection.recv(1 << 24)  # there is space again
+
+    with pytest.raises(wire.Broken):
+        ours.send({"beat": 1})

@@ -22,6 +22,9 @@ from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.job import JobRecord
 
 MISSED_BEATS = 2.5  # heartbeats that must be missing: two may be late on a busy file server
+# Time for a claimant's supervisor to start, which reads its modules and the run from the shared folder: claimants that
+# are followed too early replace each other without end.
+START_S = 15.0
 FAILOVER_MODULE = "clusterwright.onhost.supervisor.failover_supervisor"
 SHUTDOWN_S = 60.0  # time for a child supervisor to end the job, with its calls of scancel and sbatch
 
@@ -82,10 +85,9 @@ class Failover:
             return
         if self._folder.claim(f"chain/{number}", job_id):
             self._start(number, job_id, unresponsive_s)
-        # the claimant needs time to start; if it never sends a heartbeat, the next number is claimed
-        self._heartbeat = p.Heartbeat(
-            p.Beat(number), time.monotonic() + self._record.job.recovery.heartbeat_timeout
-        )
+        # if the claimant never sends a heartbeat, the next number is claimed
+        start_s = max(START_S, self._record.job.recovery.heartbeat_timeout)
+        self._heartbeat = p.Heartbeat(p.Beat(number), time.monotonic() + start_s)
 
     def _start(self, number: int, job_id: str, heartbeat_age_s: float) -> None:
         """Start the next supervisor as a child that dies with this agent."""

@@ -22,6 +22,7 @@ from clusterwright.onhost.supervisor.failover import Failover
 from clusterwright.onhost.supervisor.folder import Events, Folder, set_umask
 from clusterwright.onhost.supervisor.hang import progress
 from clusterwright.onhost.supervisor.hang.standstill import Standstill
+from clusterwright.onhost.supervisor.heartbeat_thread import HeartbeatThread
 from clusterwright.onhost.supervisor.host import forming, private, processes, wake
 from clusterwright.onhost.supervisor.host import generation as g
 from clusterwright.onhost.supervisor.host.ranks import Ranks
@@ -33,7 +34,8 @@ from clusterwright.onhost.supervisor.root_cause import exits
 # Agent and supervisor each count from the last message that they received; the agent's timeout is shorter, so it
 # expires first even when one heartbeat was lost.
 FENCE = 0.7
-INITIAL_TIMEOUT_S = 30.0  # until the supervisor has sent its timeout
+# Until a supervisor has sent its timeout, and then its first heartbeat; no ranks run yet.
+INITIAL_TIMEOUT_S = 30.0
 RETRY_S = 0.1
 CONNECT_S = 0.3  # more than a round trip; a host that is down does not answer, and the agent retries
 
@@ -62,6 +64,7 @@ class Agent:
         self._training: Optional[g.Generation] = None
         self._ended: Set[int] = set()  # local ranks of the generation whose exit is recorded
         self._interface = ("", "")
+        self._heartbeat: Optional[HeartbeatThread] = None
 
     def serve(self) -> int:
         """Follow one supervisor after the other until one ends the run (return 0) or none is left (return 1)."""
@@ -78,7 +81,7 @@ class Agent:
 
     @property
     def _timeout_s(self) -> float:
-        return FENCE * self.job.recovery.heartbeat_timeout if self.orders else INITIAL_TIMEOUT_S
+        return FENCE * self.job.recovery.heartbeat_timeout
 
     def _connect(self) -> Optional[wire.WireLine]:
         """Connect to the current supervisor, with retries, and authenticate; return the connection.
@@ -93,10 +96,11 @@ class Agent:
                 self._failover.turn()
                 self._ranks.excluded_pid = self._failover.child
             try:
+                token = self.folder.token()  # before the supervisor waits for the proof
                 connection = socket.create_connection(self._failover.supervisor_address, timeout=CONNECT_S)
                 line = wire.WireLine(connection)
                 try:
-                    self._greet(line)
+                    self._greet(line, token)
                 except BaseException:
                     line.close()
                     raise
@@ -107,8 +111,7 @@ class Agent:
                 return line
         return None
 
-    def _greet(self, line: wire.WireLine) -> None:
-        token = self.folder.token()
+    def _greet(self, line: wire.WireLine, token: str) -> None:
         challenge, ours = wire.text(line.read_one(), "challenge"), wire.nonce()
         proof = wire.proof(token, self.host, challenge)
         line.send({"host": self.host, "pid": os.getpid(), "challenge": ours, "proof": proof})
@@ -126,11 +129,21 @@ class Agent:
         line.send({"ready": interface[1], **self._facts()})
         wire.enable_keepalive(line.connection, self._timeout_s)
         line.connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
+        self._heartbeat = HeartbeatThread(lambda: self._send_heartbeat(line), float(orders["beat"]))
+        self._heartbeat.start()
         if not self._launcher.on_host:
             self._pass_on(
                 line, self._ranks.warm(self._base(), self.launch.imports, standby=self.job.warm.standby)
             )
             self._ranks.prepare_store(self._interface[1])
+
+    def _send_heartbeat(self, line: wire.WireLine) -> bool:
+        """Send one heartbeat, from a thread; return False once the connection is closed or broken."""
+        try:
+            line.send({"beat": self._generation})
+        except wire.Broken:
+            return False
+        return True
 
     def _facts(self) -> wire.Message:
         """Return what the agent reports when ready and when idle: its store's port and its in-memory replicas."""
@@ -156,16 +169,20 @@ class Agent:
     def _follow(self, line: wire.WireLine) -> bool:
         """Execute the supervisor's messages; return True when it ends the run, False when the connection is lost."""
         beat_s = float(self.orders["beat"])
-        last_message_at, beaten = time.monotonic(), 0.0
+        last_message_at = now = time.monotonic()
+        timeout_s = INITIAL_TIMEOUT_S
         with selectors.DefaultSelector() as selector:
             for source in (line, self._ranks.pipe, wakeup_socket.open_wakeup_socket()):
                 selector.register(source, selectors.EVENT_READ)
             try:
-                while time.monotonic() - last_message_at < self._timeout_s:
+                while now - last_message_at < timeout_s:
+                    if self._heartbeat:
+                        self._heartbeat.turn()
                     ready = {key.fileobj for key, _ in selector.select(beat_s / 4)}
+                    now = time.monotonic()  # what follows may wait for the folder, and messages with it
                     wakeup_socket.drain()
                     for message in line.read() if line in ready else ():
-                        last_message_at = time.monotonic()
+                        last_message_at, timeout_s = now, self._timeout_s
                         if "end" in message:
                             return True
                         self._obey(line, message)
@@ -177,9 +194,6 @@ class Agent:
                     pages = self._standstill.pages if self._standstill else None
                     self._samples.poll(self._ranks.running, pages, self._generation, time.monotonic())
                     self._send_notes(line)
-                    if time.monotonic() - beaten >= beat_s:
-                        beaten = time.monotonic()
-                        line.send({"beat": self._generation})
             except wire.Broken as error:
                 console.error(f"{self.host}: lost the supervisor: {error}")
             except wire.MALFORMED:

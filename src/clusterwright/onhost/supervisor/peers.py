@@ -54,7 +54,7 @@ class Peers:
     ) -> None:
         self.by_host: Dict[str, Peer] = {}
         self._listener, self._token, self._hosts = listener, token, hosts
-        self._timeout_s, self._orders = timeout_s, orders
+        self.timeout_s, self._orders = timeout_s, orders
         self._strangers: List[Peer] = []
         self._rejected, self._noted_at = 0, float("-inf")
         self._pending: List[PeerEvent] = []
@@ -96,10 +96,22 @@ class Peers:
         for host in list(self.by_host):
             self.send(host, message)
 
+    def send_heartbeat(self, count: int, host: str) -> None:
+        """Send a heartbeat to every agent, from a thread; if no other host takes it, the agent on `host` gets none.
+
+        A connection breaks while sent data stays unacknowledged: a supervisor on an isolated `host` must not let that
+        agent train on, also if its event loop does not notice for now. The event loop closes broken connections.
+        """
+        peers = dict(self.by_host)
+        own = peers.pop(host, None)
+        reached = [_reaches(peer, {"beat": count}) for peer in peers.values()]
+        if own and (any(reached) or not reached):
+            _reaches(own, {"beat": count})
+
     def drop_unresponsive(self, now: float) -> None:
         """Close every connection without a message for longer than the timeout; its host is then lost."""
         for peer in [*self.by_host.values(), *self._strangers]:
-            if now - peer.last_message_at > self._timeout_s:
+            if now - peer.last_message_at > self.timeout_s:
                 self.close(peer, "heartbeat timeout")
 
     def drop(self, host: str, reason: str) -> None:
@@ -145,7 +157,7 @@ class Peers:
             self._drop_strangers_beyond(0)
             return
         connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
-        wire.enable_keepalive(connection, self._timeout_s)
+        wire.enable_keepalive(connection, self.timeout_s)
         peer = Peer(wire.WireLine(connection), source)
         self._strangers.append(peer)
         self._drop_strangers_beyond(len(self._hosts) + MOST_STRANGERS)
@@ -230,3 +242,12 @@ class Peers:
             peer.line.send(message)
         except wire.Broken as error:
             self.close(peer, str(error))
+
+
+def _reaches(peer: Peer, message: wire.Message) -> bool:
+    """Send a message; return False if the connection is broken."""
+    try:
+        peer.line.send(message)
+    except wire.Broken:
+        return False
+    return True

@@ -26,6 +26,7 @@ from clusterwright.onhost.supervisor import decide as d
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.goodput import closing
 from clusterwright.onhost.supervisor.hang import hangs
+from clusterwright.onhost.supervisor.heartbeat_thread import SupervisorHeartbeat
 from clusterwright.onhost.supervisor.job import JobRecord
 from clusterwright.onhost.supervisor.peers import DISCONNECTED, JOINED, MESSAGE, Peer, PeerEvent, Peers
 from clusterwright.onhost.supervisor.quorum import Predecessor, Quorum
@@ -75,22 +76,23 @@ class Supervisor:
         self.faults: List[Dict[str, Any]] = []  # of this generation, for first_failure.py
         if not folder.has("cancelled"):
             folder.remove("stop")  # left by an earlier job that Slurm killed before it removed the file
-        self.beaten, self.beats, self.polled_at = 0.0, 0, 0.0
+        self.beaten, self.polled_at = 0.0, 0.0
+        self.heartbeat = SupervisorHeartbeat(self.peers, self.quorum, self.beat_s)
         self.deferred_losses: Set[str] = set()  # hosts lost while this supervisor was isolated
 
     def run(self) -> int:
         """Supervise until the run ends or another job continues it, and return the exit code."""
         self.log(f"job {self.scheduler.job_id}, number {self.number} of the run, on {','.join(self.hosts)}")
-        self.beat(time.monotonic())
+        self.heartbeat.start()
         self.follow(self.predecessor) if self.predecessor else self.begin()
         while self.code is None:
             self.turn()
         self.stop_requests.over = True
-        if not self.quorum.followed_by:
-            self.quorum.show(self.beats, over=True)
+        self.heartbeat.stop_writing(over=not self.quorum.followed_by)
         self.farewell()
-        quorum, requests = self.quorum, self.stop_requests
-        while quorum.followed_inside and not self.predecessor and not requests.termination_requested:
+        self.heartbeat.stop()
+        requests = self.stop_requests
+        while self.quorum.followed_inside and not (self.predecessor or requests.termination_requested):
             time.sleep(terms.TICK_S)  # another supervisor still uses this job, which ends with its batch step
         if self.state.phase == d.ENDED:
             closing.close(self.folder, self.log)
@@ -118,10 +120,12 @@ class Supervisor:
 
     def turn(self) -> None:
         """Run one iteration of the event loop: handle messages from agents, then timers."""
-        for event in self.peers.turn(min(terms.TICK_S, self.beat_s / 2)):
+        self.heartbeat.turn()
+        events = list(self.peers.turn(min(terms.TICK_S, self.beat_s / 2)))
+        now = time.monotonic()  # what follows may wait for the folder, and heartbeats of agents with it
+        for event in events:
             if self.code is None:
                 self.peers.deliver(event, self.handle_event, self.log)
-        now = time.monotonic()
         if now - self.beaten >= self.beat_s:
             self.beat(now)
         if now - self.polled_at >= terms.LONGEST_BEAT_S or self.stop_requests.news:
@@ -215,17 +219,13 @@ class Supervisor:
         self.faults.append({"event": event, "time": time.time(), **fault})
 
     def beat(self, now: float) -> None:
-        """Send a heartbeat to all agents and write it to the run's folder; not if this supervisor is isolated."""
+        """Drop the agents without a heartbeat; an isolated supervisor drops none, and sends no heartbeat."""
         self.beaten, doubted = now, self.quorum.is_isolated
-        timeout_s = self.record.job.recovery.heartbeat_timeout
-        if not self.quorum.in_touch(self.peers.by_host, now, timeout_s, self.scheduler.in_reach):
+        if not self.quorum.in_touch(self.peers.by_host, now, self.peers.timeout_s, self.scheduler.in_reach):
             if not doubted:
                 self.log("isolated: no other host and no Slurm controller responds; failover may start")
             self.resign_if_replaced()
             return
-        self.beats += 1
-        self.quorum.show(self.beats)
-        self.peers.broadcast({"beat": self.beats})
         if not self.quorum.asking:
             self.peers.drop_unresponsive(now)
         while self.deferred_losses:

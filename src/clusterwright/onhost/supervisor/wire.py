@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 from typing import Any, Dict, List, Optional
 
@@ -46,13 +47,15 @@ class Broken(Exception):  # noqa: N818 (the state of the line)
 class WireLine:
     """One connection; `read` returns complete messages only.
 
-    Until it has a `session`, the peer is a stranger and may send one short message at a time.
+    Until it has a `session`, the peer is a stranger and may send one short message at a time. Threads may send at once.
     """
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         self.session: Optional[PeerSession] = None
         self._partial = b""
+        self._sending = threading.Lock()
+        self._failure = ""  # of a send; half a message may have left
 
     def fileno(self) -> int:
         """Return the connection's file descriptor, for selectors."""
@@ -65,10 +68,14 @@ class WireLine:
             Broken: the peer is gone, or its buffer is full because it no longer reads.
         """
         data = json.dumps(message).encode()
-        try:
-            self.connection.sendall((self.session.seal(data) if self.session else data) + b"\n")
-        except OSError as error:
-            raise Broken(str(error)) from error
+        with self._sending:
+            if self._failure:
+                raise Broken(self._failure)
+            try:
+                self.connection.sendall((self.session.seal(data) if self.session else data) + b"\n")
+            except OSError as error:
+                self._failure = str(error)
+                raise Broken(self._failure) from error
 
     def read(self) -> List[Message]:
         """Return the messages that have arrived over the connection by now; empty if none is complete.
