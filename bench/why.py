@@ -5,7 +5,7 @@ python -m bench.why [right|fit|speed] [--wrong] [FOLDER...]
 right: diagnoses every YAML file of a failure (`log`, `class`; default folder: tests/diagnose/unseen) and prints the
        share whose class comes first, and within the first two; by class; and by stated confidence. Blind: without
        failures whose threads an author of failure modes has read.
-fit:   prints the table of diagnose/judge/calibration.py from all folders together, and the error of stated confidence
+fit:   prints the table of diagnose/judge/weigh.py from all folders together, and the error of stated confidence
        in five-fold cross-validation.
 speed: 1 GB of mixed lines, most of a healthy run and some of failures, on one core: CPU seconds and peak memory; and a
        log of 4 KB with start-up.
@@ -29,7 +29,7 @@ from ruamel.yaml import YAML
 
 from bench.lib.mode_files import HEALTHY, problems
 from clusterwright.diagnose.diagnosis import Diagnosis
-from clusterwright.diagnose.judge import calibration, judge
+from clusterwright.diagnose.judge import judge, weigh
 from clusterwright.diagnose.knowledge import Knowledge, knowledge
 from clusterwright.diagnose.mode import tables
 from clusterwright.diagnose.reading import of_text, read
@@ -132,7 +132,7 @@ def blind_shares(rows: list[tuple[str, str, list[Diagnosis]]]) -> None:
 
 def fit(folders: list[Path]) -> int:
     """Print the calibration table and its cross-validation error."""
-    known, calibration.CALIBRATION = valid_modes(), ((0.0, 0.0), (1.0, 1.0))
+    known, weigh.CALIBRATION = valid_modes(), ((0.0, 0.0), (1.0, 1.0))
     pairs = []
     for folder in folders:
         for _, each in failures(folder):
@@ -144,8 +144,8 @@ def fit(folders: list[Path]) -> int:
     stated(pairs)
     tried = []
     for fold in range(FOLDS):
-        calibration.CALIBRATION = table([pair for number, pair in enumerate(pairs) if number % FOLDS != fold])
-        tried += [(calibration.expected(sure), good) for sure, good in pairs[fold::FOLDS]]
+        weigh.CALIBRATION = table([pair for number, pair in enumerate(pairs) if number % FOLDS != fold])
+        tried += [(weigh.expected(sure), good) for sure, good in pairs[fold::FOLDS]]
     print(f"calibrated on the other {FOLDS - 1} of {FOLDS} folds:")
     stated(tried)
     print("SEEN =", table(pairs))

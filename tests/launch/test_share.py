@@ -2,7 +2,6 @@
 
 from clusterwright.launch.share import share
 from clusterwright.provision.render.slurm_conf import slurm_conf
-from clusterwright.provision.render.slurm_nodes import free_memory_mib
 
 
 def test_hosts_with_too_few_gpus_have_no_say(cluster, a_job):
@@ -32,7 +31,7 @@ def test_all_gpus_of_a_host_leave_no_other_job_cpus_or_memory(cluster, a_job):
     group = cluster.nodes["a100"]
     asked = share(a_job(gpus_per_node=group.gpus.count), cluster)
 
-    assert (asked.cpus, asked.memory_mib) == (group.cpus.threads, free_memory_mib(group))
+    assert (asked.cpus, asked.memory_mib) == (group.cpus.threads, group.free_memory_mib)
 
 
 def test_options_of_the_node_line_are_what_slurm_has(cluster, a_job):
@@ -68,8 +67,9 @@ def test_a_site_reserves_only_what_its_node_line_says(cluster, a_job):
     assert memory(RealMemory="800") == 800
     assert memory(RealMemory="800", MemSpecLimit="300") == 500
     assert memory(RealMemory="800", MemSpecLimit="800") == 800  # slurmctld: invalid, reset to 0
-    assert share(job, of_site(cluster, memory_reserved=2**31)).memory_mib == free_memory_mib(
-        of_site(cluster, memory_reserved=2**31).nodes["a100"]
+    assert (
+        share(job, of_site(cluster, memory_reserved=2**31)).memory_mib
+        == of_site(cluster, memory_reserved=2**31).nodes["a100"].free_memory_mib
     )
 
 

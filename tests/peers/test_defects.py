@@ -14,7 +14,8 @@ from clusterwright.check.checks.mounted import mounted
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu
 from clusterwright.config.load import load_cluster
-from clusterwright.config.slurm_keys import RELEASES, lint
+from clusterwright.config.slurm_keys import RELEASES
+from clusterwright.config.slurm_keys.lint import lint
 from clusterwright.edge.secrets import munge_key
 from clusterwright.errors import WrightError
 from clusterwright.provision.resources import File, RoleContext

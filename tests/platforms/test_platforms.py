@@ -1,6 +1,7 @@
 """Each release of a distribution is one file, complete and sourced."""
 
 import re
+import sys
 import tomllib
 from dataclasses import asdict
 from typing import get_type_hints
@@ -17,9 +18,8 @@ from clusterwright.platforms import (
     platform,
     platform_names,
     platforms,
-    registry,
 )
-from clusterwright.platforms.registry import FAMILIES, RELEASES
+from clusterwright.platforms.platform import FAMILIES, RELEASES
 
 
 @pytest.mark.parametrize("name", platform_names())
@@ -92,7 +92,7 @@ def test_a_version_of_its_own_release_is_its_own(os, version, has):
 @pytest.mark.parametrize(("line", "says"), [("lab_suit = 1", "lab_suit"), ("", "has_selinux")])
 def test_a_field_that_is_unknown_or_missing_is_refused(tmp_path, monkeypatch, line, says):
     """By its name. No seam: the folder is the package's own."""
-    monkeypatch.setattr(registry, "RELEASES", tmp_path)
+    monkeypatch.setattr(sys.modules[Platform.__module__], "RELEASES", tmp_path)
     like = 'like = "rhel"\n' if line else ""
     (tmp_path / "fakeos-1.toml").write_text(f"{like}{line}\n")
 

@@ -4,7 +4,8 @@ import pytest
 import yaml
 
 from clusterwright.config.load import validate
-from clusterwright.platforms import platform_names, replaced
+from clusterwright.platforms import platform_names
+from clusterwright.platforms.replaced import replaced
 
 SPELLINGS = {
     7: ["centos-7", "CentOS 7", "centos7", "centos-7.9", "CentOS Linux 7", "rhel-7", "ol7"],

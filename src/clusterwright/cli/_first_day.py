@@ -11,7 +11,7 @@ from pathlib import Path
 from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import N_, _
-from clusterwright.platforms.registry import DEFAULT
+from clusterwright.platforms.platform import DEFAULT
 
 STATE = Path(".wright-guide.json")
 SCHEMA = 1
@@ -45,7 +45,7 @@ def _gpu(text: str) -> str:
 
 
 def _os(text: str) -> str:
-    from clusterwright.platforms.registry import platform_names
+    from clusterwright.platforms.platform import platform_names
 
     if text not in platform_names():
         raise _wrong(text, _("choose one of {choices}", choices=", ".join(platform_names())))

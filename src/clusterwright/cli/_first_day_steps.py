@@ -12,7 +12,7 @@ from shlex import join
 from clusterwright.cli._first_day import RECIPES
 from clusterwright.cli._show import cluster_option
 from clusterwright.i18n import N_, _, current_language
-from clusterwright.platforms.registry import DEFAULT  # the `os` of the template
+from clusterwright.platforms.platform import DEFAULT  # the `os` of the template
 
 CLUSTER, LAB, JOB = "cluster.yaml", "lab.yaml", "job.yaml"
 MODELS = {"gpt": "gpt2", "llama": "llama2-7b", "bert": "bert-large"}  # what the planner sizes for a recipe
@@ -76,7 +76,7 @@ def _sizing(train: str) -> str:
 
 def lab_file(answers: Mapping[str, str]) -> str:
     """Return the path of the lab's cluster file: cluster.yaml, or a copy if lab hosts cannot run its system."""
-    from clusterwright.platforms.registry import platform
+    from clusterwright.platforms.platform import platform
 
     return CLUSTER if platform(answers["os"]).lab_suite else LAB
 

@@ -90,7 +90,7 @@ def _show(rows: list[dict[str, Any]], name: str, version: str, *, is_newest: boo
 
 def _key_rows(source: Source, version: str) -> list[dict[str, Any]]:
     """Return the findings about the keys of a file and of those that it includes."""
-    from clusterwright.config.slurm_keys import lint as lint_text
+    from clusterwright.config.slurm_keys.lint import lint as lint_text
 
     rows: list[dict[str, Any]] = [
         {

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import cluster_of_run, connection_to, local_run
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
 from clusterwright.cli._show import show_error, show_text
 from clusterwright.cli._wrapping import wrap_for_terminal
-from clusterwright.diagnose.outputs.value import parse_slurm_size
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, closest_name
 from clusterwright.i18n import _, current_language
 from clusterwright.onhost.lib.clean_text import unfiltered
-from clusterwright.units import QuantityError, parse_size
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -72,9 +69,7 @@ def why(
             _("pass a log, a folder, - for stdin, a job or a node"),
             exit_code=EXIT_USAGE,
         )
-    sources = tuple(
-        source if _is_file(source) else str(local_run(source, cluster) or source) for source in sources
-    )
+    sources = tuple(source if _is_file(source) else _local_run(source, cluster) for source in sources)
     if not sources or any(_is_file(source) for source in sources):
         if set(sources) <= {"-"}:
             _require_text()
@@ -118,8 +113,13 @@ def _memory_bytes(text: str) -> int | None:
     Raises:
         WrightError: `bad-quantity`: the text is no size.
     """
+    if not text:
+        return None
+    from clusterwright.diagnose.outputs.value import parse_slurm_size
+    from clusterwright.units import QuantityError, parse_size
+
     try:
-        return (parse_slurm_size(text) or parse_size(text)) if text else None
+        return parse_slurm_size(text) or parse_size(text)
     except QuantityError as error:
         raise WrightError.from_code(
             "bad-quantity", f"--mem: {error.message}", error.fix, exit_code=EXIT_USAGE
@@ -133,6 +133,13 @@ def _is_file(source: str) -> bool:
     from clusterwright.diagnose.reading.finding import is_named_like_file
 
     return is_named_like_file(source) and not _OUTPUT.fullmatch(source)
+
+
+def _local_run(name: str, cluster: Path | None) -> str:
+    """Return the folder of a run on this machine; the name itself if there is none."""
+    from clusterwright.cli._connection import local_run
+
+    return str(local_run(name, cluster) or name)
 
 
 def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> int:
@@ -152,6 +159,8 @@ def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> in
 
 def _why_cluster(targets: Sequence[str], *, everything: bool, as_json: bool, cluster: Path | None) -> int:
     """Diagnose each job or node of the cluster and print the results; return the worst exit code."""
+    from clusterwright.cli._connection import cluster_of_run, connection_to
+
     cluster_config = cluster_of_run(targets[0], cluster)
     remote = connection_to(cluster_config)
     return max(

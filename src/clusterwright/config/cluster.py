@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BeforeValidator, PrivateAttr
 from clusterwright.config.distribution import Os
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, refuse, setting
-from clusterwright.config.heal import Heal
 from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.names import (
     AccountName,
@@ -24,12 +23,11 @@ from clusterwright.config.names import (
     limit_hosts,
     limit_reserved,
 )
-from clusterwright.config.networks import NetworkName, Networks
+from clusterwright.config.networks import NetworkName, Networks, Rdma
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.people import Team, User
 from clusterwright.config.quantities import Size
-from clusterwright.config.rdma import Rdma
-from clusterwright.config.site import Access, Jobs, Lab, Monitoring, Security, Software, Time
+from clusterwright.config.site import Access, Heal, Jobs, Lab, Monitoring, Security, Software, Time
 from clusterwright.config.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.config.storage import ObjectStorage, Storage
 from clusterwright.i18n import _

@@ -8,11 +8,17 @@ from pydantic import BeforeValidator
 
 from clusterwright.config.field import refuse
 from clusterwright.i18n import _
-from clusterwright.platforms import platform_names, replaced
+from clusterwright.platforms import platform_names
+
+_NAMES = platform_names()
 
 
 def refuse_replaced(name: object) -> object:
     """Return the name unchanged; refuse that of a distribution which another one replaces, with the migration."""
+    if name in _NAMES:
+        return name
+    from clusterwright.platforms.replaced import replaced
+
     if row := replaced(name):
         choices = " or ".join(row.successors)
         raise refuse("os-replaced", _(row.state, name=name), _(row.migration, choices=choices))
@@ -22,4 +28,4 @@ def refuse_replaced(name: object) -> object:
 if TYPE_CHECKING:
     Os = str
 else:
-    Os = Annotated[Literal[platform_names()], BeforeValidator(refuse_replaced)]
+    Os = Annotated[Literal[_NAMES], BeforeValidator(refuse_replaced)]

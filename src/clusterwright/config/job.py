@@ -8,7 +8,6 @@ from pydantic import BeforeValidator, Field
 
 from clusterwright import plugins
 from clusterwright.config.field import Section, refuse, setting
-from clusterwright.config.frequency import Frequency, MemoryCheckpointFrequency, Standstill
 from clusterwright.config.names import (
     AccountName,
     ArrayRange,
@@ -24,7 +23,7 @@ from clusterwright.config.names import (
     VariableName,
 )
 from clusterwright.config.parallel import Parallel
-from clusterwright.config.quantities import Duration, Size
+from clusterwright.config.quantities import Duration, Frequency, MemoryCheckpointFrequency, Size, Standstill
 from clusterwright.i18n import _
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.launchers import __path__ as launcher_folders

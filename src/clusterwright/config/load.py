@@ -18,7 +18,6 @@ from clusterwright.config.clash import Clash, In
 from clusterwright.config.field import Section
 from clusterwright.config.reader import read
 from clusterwright.config.rules import clashes
-from clusterwright.config.schema import Kind
 from clusterwright.config.source import Loc, Source, dotted
 from clusterwright.errors import Finding, Location, SpecError, closest_name, unreadable_fix
 from clusterwright.file_arguments import read_argument
@@ -27,6 +26,7 @@ from clusterwright.i18n import _, _n
 if TYPE_CHECKING:  # each file's models are imported when one is read (start-up time)
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
+    from clusterwright.config.schema import Kind
 
 SpecModel = TypeVar("SpecModel", bound=Section)
 

@@ -16,6 +16,7 @@ from clusterwright.config.quantities import Size
 from clusterwright.config.storage import Quota
 from clusterwright.i18n import N_, _
 from clusterwright.platforms import EXAMPLE
+from clusterwright.units import MiB
 
 
 class Disk(Section):
@@ -171,6 +172,20 @@ class NodeGroup(Section):
         default={},
         example='{Weight: "10"}',
     )
+
+    @property
+    def usable_memory_mib(self) -> int:
+        """The memory, in MiB, that slurmd finds at least, used as RealMemory: a host with less is drained.
+
+        The kernel reserves 64 of every 4096 bytes (struct page: 1.6 %), firmware and crash kernel about as much again:
+        hence 31/32 of the declared memory.
+        """
+        return self.memory // MiB * 31 // 32
+
+    @property
+    def free_memory_mib(self) -> int:
+        """The memory, in MiB, that jobs may allocate: `usable_memory_mib` less `memory_reserved`."""
+        return self.usable_memory_mib - self.memory_reserved // MiB
 
     @property
     def is_transient(self) -> bool:

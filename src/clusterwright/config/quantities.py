@@ -1,13 +1,17 @@
-"""Quantities in the spec: a string with a unit in the file, an integer of the base unit in the model."""
+"""Quantities in the spec: a string with a unit in the file, an integer of the base unit in the model.
+
+Frequencies and hang timeouts are a number of steps, a duration, or `auto` and `never`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from clusterwright.config.field import refuse
+from clusterwright.config.field import Section, refuse
 from clusterwright.i18n import N_, _
 from clusterwright.units import (
     DURATION_PATTERN,
@@ -18,6 +22,10 @@ from clusterwright.units import (
     parse_rate,
     parse_size,
 )
+
+_STEPS = re.compile(r"([0-9]{1,12}) ?steps?")
+_STEPS_PATTERN = "[0-9]{1,12} ?steps?"
+_LEAST_STANDSTILL_S, _MOST_STANDSTILL_S = 2, 86400
 
 
 def _read(parse: Callable[[str], int], fix: str) -> BeforeValidator:
@@ -54,4 +62,80 @@ Duration = Annotated[
     int,
     _read(parse_duration, N_("write it as 90s, 15m, 12h30m or 2d")),
     _schema("duration", DURATION_PATTERN, "12h30m"),
+]
+
+
+class Every(Section):
+    """An interval: a number of steps or of seconds; one of the two is set."""
+
+    steps: int | None = None
+    seconds: int | None = None
+
+
+def _every(value: Any) -> Every:
+    fix = _("write it as 100 steps or 10m")
+    if isinstance(value, Every):
+        return value
+    if not isinstance(value, str):
+        raise refuse("bad-quantity", _("`{value}` has no unit", value=value), fix)
+    match = _STEPS.fullmatch(value.strip())
+    try:
+        every = Every(steps=int(match[1])) if match else Every(seconds=parse_duration(value))
+    except QuantityError as error:
+        message = _("{message}, and not a number of steps", message=error.message)
+        raise refuse("bad-quantity", message, fix) from error
+    if not (every.steps or every.seconds):
+        raise refuse("bad-quantity", _("`{value}` is zero", value=value), fix)
+    return every
+
+
+def _memory_frequency(value: Any) -> Every | str:
+    if value in ("auto", "never"):
+        return str(value)
+    every = _every(value)
+    if every.seconds:
+        message = _("`{value}` is a duration, but in-memory checkpoints take a number of steps", value=value)
+        raise refuse("bad-quantity", message, _("write auto, never or 1 step"))
+    return every
+
+
+def _standstill(value: Any) -> int | str:
+    if value in ("auto", "never"):
+        return str(value)
+    seconds = _every(value).seconds
+    if not seconds or not _LEAST_STANDSTILL_S <= seconds <= _MOST_STANDSTILL_S:
+        message = _(
+            "`{value}` is not a duration from {least} s to 1 day", value=value, least=_LEAST_STANDSTILL_S
+        )
+        raise refuse("bad-quantity", message, _("write auto, never or 10m"))
+    return seconds
+
+
+def _form_schema(pattern: str, example: str, form: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": "string", "pattern": f"^({pattern})$", "examples": [example], "form": form}
+    )
+
+
+Frequency = Annotated[
+    Every,
+    BeforeValidator(_every),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^({_STEPS_PATTERN}|{DURATION_PATTERN})$",
+            "examples": ["100 steps", "10m"],
+            "form": N_("a number of steps, or a duration"),
+        }
+    ),
+]
+MemoryCheckpointFrequency = Annotated[
+    Every | Literal["auto", "never"],
+    BeforeValidator(_memory_frequency),
+    _form_schema(f"auto|never|{_STEPS_PATTERN}", "1 step", N_("auto, never, or a number of steps")),
+]
+Standstill = Annotated[
+    int | Literal["auto", "never"],
+    BeforeValidator(_standstill),
+    _form_schema(f"auto|never|{DURATION_PATTERN}", "10m", N_("auto, never, or a duration")),
 ]

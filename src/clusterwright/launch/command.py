@@ -1,4 +1,4 @@
-"""The command of a training, and its Launch record for the supervisor in job.json."""
+"""The command of a training, its container, and its Launch record for the supervisor in job.json."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import shlex
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
-from clusterwright.launch import container
 from clusterwright.launch.share import share
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.adapter import Adapter
 from clusterwright.onhost.lib.run_module import FILE
 from clusterwright.onhost.supervisor.job import Launch
 
+IMAGE_PYTHON = "python3"  # in the PATH of the image
+MOUNTS_VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # read by the program that starts Slurm's OCI containers
 BEGIN = "clusterwright.onhost.adapters.begin"
 _RUNTIME = "clusterwright.runtime"
 _LOOP = ("loop", "text", "windows")
@@ -115,7 +116,7 @@ def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
         management=management,
         compute=compute,
         gres=share(job, cluster).gres if cluster else None,
-        image=container.image_settings(job, cluster) if cluster else None,
+        image=image_settings(job, cluster) if cluster else None,
     )
 
 
@@ -143,3 +144,35 @@ def _option(name: str, value: str | float | bool) -> tuple[str, ...]:  # noqa: F
     if isinstance(value, bool):
         return (option,) if value else ()
     return (f"{option}={value}",)
+
+
+def image_settings(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | None:
+    """Return runtime, image, mounts and Python for the agents; None without an image."""
+    if job.container is None:
+        return None
+    runtime_name = cluster.environments.runtime(job.container.image)
+    paths = job.container.mounts
+    if runtime_name == "pyxis":  # pyxis itself mounts homes only
+        from clusterwright.provision.container_mounts import mounts
+
+        shared = [mount.path for mount in mounts(cluster) if mount.path != "/home"]
+        paths = tuple(dict.fromkeys((*shared, *paths)))
+    return str(runtime_name), job.container.image, ":".join(paths), job.environment.python or IMAGE_PYTHON
+
+
+def container_variables(job: Job, cluster: Cluster) -> dict[str, str]:
+    """Return the environment variables of a job in Slurm's OCI containers: its mounts; empty for other jobs."""
+    settings = image_settings(job, cluster)
+    return {MOUNTS_VARIABLE: settings[2]} if settings and settings[0] == "oci" and settings[2] else {}
+
+
+def image_check_script(run: str, settings: tuple[str, ...], cluster: Cluster, run_module: str) -> str:
+    """Return lines of bash that find a Python outside the image for the supervisor, and check the image."""
+    outside = shlex.quote(cluster.software.python)
+    return f"""# The supervisor runs outside the image, where Slurm's commands are; any Python of the host works.
+outside=$(command -v {outside} || command -v python3)
+
+# An image without Python or torch ends the run here, with the reason.
+"$outside" {run_module} clusterwright.onhost.supervisor.inside {shlex.join((run, *settings))} || exit 1
+
+"""

@@ -10,8 +10,8 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
 from clusterwright.i18n import _
-from clusterwright.launch import container, variables
-from clusterwright.launch.command import adapter, is_plain
+from clusterwright.launch import variables
+from clusterwright.launch.command import adapter, container_variables, is_plain
 from clusterwright.launch.command_line import FORWARDED_PREFIXES
 from clusterwright.onhost.adapters.process_context import ProcessContext
 from clusterwright.provision.render.caches import caches
@@ -47,7 +47,7 @@ def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tupl
         (_("cluster file, {field}", field="jobs.variables"), cluster.jobs.variables),
         (_("job file, {field}", field="parallel"), variables.parallel(job)),
         (_("job file, {field}", field="gradients"), variables.gradients(job)),
-        (_("job file, {field}", field="container"), container.variables(job, cluster)),
+        (_("job file, {field}", field="container"), container_variables(job, cluster)),
         (_("job file, {field}", field="environment.variables"), job.environment.variables),
     )
     for source, values in sources:

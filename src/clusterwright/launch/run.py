@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
-from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -37,6 +36,8 @@ class Ended:
     @property
     def code(self) -> int:
         """The exit code of `wright` for the outcome."""
+        from clusterwright.onhost.lib.run_outcome import EXIT_CODES
+
         return EXIT_CODES.get(self.outcome, 1)
 
 

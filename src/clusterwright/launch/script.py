@@ -8,10 +8,13 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
 from clusterwright.errors import SpecError
-from clusterwright.launch import access, container
+from clusterwright.launch import access
 from clusterwright.launch.command import (
     adapter,
+    container_variables,
     grace_s,
+    image_check_script,
+    image_settings,
     is_plain,
     library_of,
     python,
@@ -20,7 +23,7 @@ from clusterwright.launch.command import (
 )
 from clusterwright.launch.share import partition, share
 from clusterwright.launch.variables import job_variables, object_storage
-from clusterwright.onhost.supervisor.host.private import SECRETS_FILE
+from clusterwright.onhost.supervisor.job import SECRETS_FILE
 from clusterwright.provision.render.caches import cache_lines
 from clusterwright.units import format_duration, format_slurm_time
 
@@ -92,7 +95,7 @@ def _on_lost_host(job: Job, cluster: Cluster) -> list[tuple[str, None, str]]:
     """Return the option --no-kill, unless agents cannot call Slurm and so cannot replace a lost supervisor."""
     if is_plain(job):
         return []
-    inside = container.image_settings(job, cluster)
+    inside = image_settings(job, cluster)
     reason = "a lost host does not end the job: the supervisor continues without it"
     return [("no-kill", None, reason)] if inside is None or inside[0] == "oci" else []
 
@@ -122,7 +125,7 @@ def settings(job: Job, cluster: Cluster) -> str:
             f"# {SECRETS_FILE} (mode 0600) of the job's user.",
         ]
     lines += [f"export {name}={shlex.quote(text)}" for name, text in file_variables.items()]
-    runtime_variables = {**job_variables(job), **container.variables(job, cluster)}
+    runtime_variables = {**job_variables(job), **container_variables(job, cluster)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in runtime_variables.items()]
     lines += cache_lines(cluster, 'export {name}="{value}"', file_variables)
     return "\n".join(lines)
@@ -163,7 +166,7 @@ def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
 
 
 def _start(job: Job, cluster: Cluster, run: str) -> str:
-    inside = container.image_settings(job, cluster)
+    inside = image_settings(job, cluster)
     start = '"$outside"' if inside else shlex.quote(python(job, cluster))
     module = "unsupervised" if is_plain(job) else "supervisor"
     does = (
@@ -173,7 +176,7 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
     )
     reason = f"# {does}, as set in job.json. `exec`, so that Slurm's signals reach it."
     check = (
-        container.image_check_script(run, inside, cluster, run_module(cluster))
+        image_check_script(run, inside, cluster, run_module(cluster))
         if inside
         else _has_framework(job, cluster, run)
     )

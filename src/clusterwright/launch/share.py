@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.nodes import Gpus, NodeGroup
-from clusterwright.provision.render.slurm_nodes import usable_memory_mib
 from clusterwright.slurm.records import gpu_type, number
 from clusterwright.units import MiB
 
@@ -77,10 +76,9 @@ def host_memory_mib(group: NodeGroup, cluster: Cluster) -> int | None:
     configured = number(_option(group, "realmemory"))
     if configured is not None and configured <= 1:
         return None
-    memory, reserved = configured or usable_memory_mib(group), _reserved_mib(group, cluster)
-    return (
-        memory - reserved if reserved < memory else memory
-    )  # as slurmctld, which takes 0 for a larger MemSpecLimit
+    memory, reserved = configured or group.usable_memory_mib, _reserved_mib(group, cluster)
+    # slurmctld counts a MemSpecLimit of all memory or more as 0.
+    return memory - reserved if reserved < memory else memory
 
 
 def _reserved_mib(group: NodeGroup, cluster: Cluster) -> int:

@@ -101,7 +101,7 @@ class Pace:
         return fields
 
     def apply_vote(self, agreed: Mapping[str, int]) -> bool:
-        """Set the straggler by the agreed vote; return True if the straggler changed, appeared, recovered, or its ratio moved.
+        """Set the straggler by the agreed vote; return True if it changed, appeared, recovered, or its ratio moved.
 
         False without a vote.
         """

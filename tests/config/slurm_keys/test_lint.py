@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.config.slurm_keys import lint
+from clusterwright.config.slurm_keys.lint import lint
 
 
 def said(text, file="slurm.conf", of="22.05"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.config.slurm_keys import lint
+from clusterwright.config.slurm_keys.lint import lint
 from clusterwright.config.slurm_rules import Source, check, parse_conf
 
 SITES = sorted((Path(__file__).parent / "public").iterdir())

@@ -17,7 +17,7 @@ from clusterwright.diagnose.gather.slurm_records import MARGIN_S, outputs, windo
 from clusterwright.diagnose.judge import judge
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.reading import read
-from clusterwright.diagnose.reading.prefix import split_prefix
+from clusterwright.diagnose.reading.line import split_prefix
 from clusterwright.diagnose.reading.read import TimeBudget
 from clusterwright.diagnose.report import format_report
 from clusterwright.diagnose.subjects import log as diagnose_log
@@ -455,7 +455,9 @@ def test_a_name_in_a_message_of_the_kernel_is_no_message(start, end):
 
 @pytest.mark.parametrize(
     "text", ["Out of memory: Killed process 77 (Xid 79) total-vm:1kB",
-             "Xid 79[77]: segfault at 0 ip 1 sp 2 error 4 in x[1+1]", "INFO: task Xid 79:77 blocked for more than 120 seconds.", "CPU: 1 PID: 77 Comm: Xid 79 Tainted: P",
+             "Xid 79[77]: segfault at 0 ip 1 sp 2 error 4 in x[1+1]",
+             "INFO: task Xid 79:77 blocked for more than 120 seconds.",
+             "CPU: 1 PID: 77 Comm: Xid 79 Tainted: P",
              "NVRM: Xid (PCI:0000:3b:00): 13, pid=77, name=\nNVRM: Xid 79, Ch 1"],
 )  # fmt: skip
 def test_the_name_of_a_process_is_no_lost_gpu(text):

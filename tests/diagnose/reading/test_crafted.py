@@ -11,7 +11,7 @@ import pytest
 
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.reading import find_sources, of_bytes, read
-from clusterwright.diagnose.reading.clean import clean
+from clusterwright.diagnose.reading.line import clean
 from clusterwright.diagnose.reading.quoted import is_quoted
 from clusterwright.diagnose.reading.read import ALL_S, SOURCE_S, OverBudgetError, TimeBudget
 

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from clusterwright.diagnose.knowledge import knowledge
-from clusterwright.diagnose.reading.expression import expression
-from clusterwright.diagnose.reading.takers import CHARS_AFTER, CHARS_BEFORE, about
+from clusterwright.diagnose.reading.takers import CHARS_AFTER, CHARS_BEFORE, about, expression
 
 LIMIT_S = 0.15  # of processor time for a line; none takes a third of it, and some once took 10 s
 FILLS = ("a", "1", " ", "a.", "/a")

@@ -2,9 +2,7 @@
 
 import pytest
 
-from clusterwright.diagnose.reading.clean import clean
-from clusterwright.diagnose.reading.prefix import split_prefix
-from clusterwright.diagnose.reading.times import Moment, moment
+from clusterwright.diagnose.reading.line import Moment, clean, moment, split_prefix
 
 AT = 1767322985.0  # 2026-01-02 03:03:05 UTC
 

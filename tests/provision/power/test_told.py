@@ -8,7 +8,8 @@ import pytest
 
 from clusterwright.config.load import load_cluster
 from clusterwright.config.power_saving import Ipmi, LabPower
-from clusterwright.config.slurm_keys import RELEASES, lint
+from clusterwright.config.slurm_keys import RELEASES
+from clusterwright.config.slurm_keys.lint import lint
 from clusterwright.onhost.power.settings import settings
 from clusterwright.provision.render.power import power, power_settings
 from clusterwright.provision.resources import File, Package, RoleContext

@@ -7,7 +7,6 @@ import subprocess
 import pytest
 
 from clusterwright.provision.render.slurm_conf import slurm_conf
-from clusterwright.provision.render.slurm_nodes import usable_memory_mib
 from clusterwright.provision.render.topology import kind_of
 
 HEADER = "# header\n"
@@ -20,7 +19,7 @@ def value(text, key):
 
 def test_memory_leaves_room_for_kernel_and_firmware(cluster):
     """16 GiB: 31/32 of it are 15872 MiB; a host that finds less is drained."""
-    assert usable_memory_mib(cluster.nodes["a100"]) == 15872
+    assert cluster.nodes["a100"].usable_memory_mib == 15872
 
 
 def test_a_gpu_brings_its_share_of_memory(cluster):

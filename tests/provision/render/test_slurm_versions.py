@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.load import load_cluster
-from clusterwright.config.slurm_keys import LIST_VALUED_KEYS, OURS, RELEASES, key_spans, lint
+from clusterwright.config.slurm_keys import LIST_VALUED_KEYS, OURS, RELEASES, key_spans
+from clusterwright.config.slurm_keys.lint import lint
 from clusterwright.provision.render.cgroup_conf import cgroup_conf
 from clusterwright.provision.render.gres_conf import gres_conf
 from clusterwright.provision.render.slurm_conf import slurm_conf

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from clusterwright.config.slurm_keys import lint
+from clusterwright.config.slurm_keys.lint import lint
 from clusterwright.provision.render.oci_conf import oci_conf
 from clusterwright.provision.resources import File, Package, Unit
 from clusterwright.provision.roles import desired_resources

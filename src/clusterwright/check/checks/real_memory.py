@@ -7,7 +7,6 @@ from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.slurmd_hardware import Hardware, slurmd_hardware
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import _
-from clusterwright.provision.render.slurm_nodes import usable_memory_mib
 from clusterwright.units import MiB
 
 
@@ -25,7 +24,7 @@ def _in_lab(spec: HostSpec) -> str:
 )
 def real_memory(spec: HostSpec, have: Hardware) -> Verdict:
     """Slurmd detects at least the RealMemory of slurm.conf; with less Slurm drains the node."""
-    declared_mib, actual_mib = usable_memory_mib(spec.host.group), have.memory_bytes // MiB
+    declared_mib, actual_mib = spec.host.group.usable_memory_mib, have.memory_bytes // MiB
     return expect(
         actual_mib >= declared_mib,
         observed=_("slurmd detects {size} MiB", size=actual_mib),

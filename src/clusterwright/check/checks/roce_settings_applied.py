@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, expect, unknown, unmanaged
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.roce_settings import RocePort, roce_settings
 from clusterwright.check.verdict import Verdict
-from clusterwright.config.rdma import Roce
+from clusterwright.config.networks import Roce
 from clusterwright.i18n import _
 
 

@@ -1,8 +1,7 @@
-"""The keys and values of Slurm's files by release, and a linter for these files."""
+"""The keys and values of Slurm's files by release; `slurm_keys.lint` is a linter for these files."""
 
 from __future__ import annotations
 
-from clusterwright.config.slurm_keys.lint import KeyFinding, lint
 from clusterwright.config.slurm_keys.table import (
     LIST_VALUED_KEYS,
     OURS,
@@ -17,10 +16,8 @@ __all__ = [
     "LIST_VALUED_KEYS",
     "OURS",
     "RELEASES",
-    "KeyFinding",
     "Span",
     "key_spans",
-    "lint",
     "release",
     "value_spans",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from reprlib import Repr
 from typing import Any
 
 from clusterwright.diagnose.flight.values import values
-from clusterwright.diagnose.reading.clean import clean
+from clusterwright.diagnose.reading.line import clean
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.safe_reader import parse_document
 

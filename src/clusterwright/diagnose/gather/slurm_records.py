@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from clusterwright.config.names import expand_valid
 from clusterwright.diagnose.reading import LogSource, of_text
+from clusterwright.diagnose.reading.line import moment
 from clusterwright.diagnose.reading.read import OverBudgetError, TimeBudget
-from clusterwright.diagnose.reading.times import moment
 from clusterwright.slurm.job_records import parse_jobs
 from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, number, split_lines, stamp

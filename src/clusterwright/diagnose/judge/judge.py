@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
-from clusterwright.diagnose.judge.calibration import confidence
 from clusterwright.diagnose.judge.case import Case, cases, votes
 from clusterwright.diagnose.judge.counting import absent, counted
 from clusterwright.diagnose.judge.sighting import NormalValue, Observations, Position
-from clusterwright.diagnose.judge.weigh import followed, weigh
+from clusterwright.diagnose.judge.weigh import confidence, followed, weigh
 from clusterwright.i18n import N_, _
 
 NAMES = ("host", "gpu", "path", "rank", "peer")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
-from clusterwright.diagnose.judge.calibration import OF_CASCADES
+from clusterwright.diagnose.judge.weigh import OF_CASCADES
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.node.explain import NodeExplanation
 from clusterwright.i18n import _

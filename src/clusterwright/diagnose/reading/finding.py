@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from clusterwright.diagnose.reading.clean import clean
+from clusterwright.diagnose.reading.line import clean
 from clusterwright.diagnose.reading.source import LogSource, of_stream, opened
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _

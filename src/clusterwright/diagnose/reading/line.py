@@ -1,14 +1,13 @@
-"""One line of a block; its parts are parsed on demand."""
+"""A line of a log: its text without terminal escapes, and the rank, host and time that it begins with."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property
+from typing import NamedTuple
 
-from clusterwright.diagnose.reading.clean import clean
-from clusterwright.diagnose.reading.prefix import LineParts, split_prefix
 from clusterwright.diagnose.reading.quoted import is_quoted, mask_user_texts
-from clusterwright.diagnose.reading.times import Moment, moment
 
 _INFORMS = re.compile(
     r"\b(?:INFO|DEBUG)\b(?!\w)|^\W*[ID]\d{4} \d\d:|: I [\w/]+\.(?:cc|h):\d+\]|\blevel=info\b|\"level\": ?\"info\""
@@ -26,11 +25,162 @@ _KERNEL_LINE = re.compile(
 # How messages of drivers and of subsystems that report faults of a host begin.
 _HARDWARE = re.compile(
     r"(?:[\w./-]+ )?[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |NVRM: |[\w-]+: SXid \(|nvidia[\w-]*: |amdgpu: |\[drm"
-    r"|pciehp|EDAC |(?:mce|MCE): |(?:\{\d+\})?\[Hardware Error\]: |Memory failure: |mlx\d|(?:nvme )?nvme\d|ata\d|sd[a-z ]"
-    r"|blk_update_request: |(?:\w+: )?(?:I/O|critical \w+) error, |Buffer I/O error |EXT\d-fs error|EXT\d-fs \(|XFS \("
+    r"|pciehp|EDAC |(?:mce|MCE): |(?:\{\d+\})?\[Hardware Error\]: |Memory failure: |mlx\d|(?:nvme )?nvme\d|ata\d"
+    r"|sd[a-z ]|blk_update_request: |(?:\w+: )?(?:I/O|critical \w+) error, |Buffer I/O error "
+    r"|EXT\d-fs error|EXT\d-fs \(|XFS \("
     r"|BTRFS|JBD2: |md/raid|(?:NMI )?watchdog: |(?:rcu: )?INFO: rcu|BUG: |kernel BUG at |Oops: |Internal error: "
-    r"|Kernel panic - |general protection fault|clocksource: |TSC |LustreError: |Lustre: |LNetError: |nfs: server |VFS: file-max"
+    r"|Kernel panic - |general protection fault|clocksource: |TSC |LustreError: |Lustre: |LNetError: |nfs: server "
+    r"|VFS: file-max"
 )
+_CODES = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # a title, a link
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # a device control string
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colors, cursor movements
+    r"|\x1b[ -/]*[0-~]"
+)
+# Control characters, direction marks and characters without width.
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\ufffb]"
+)
+_HOST = r"[A-Za-z](?:[\w-]*[\w])?(?:\.[\w-]+)*"
+_RANKS = (
+    re.compile(r"^\[[Rr]ank ?(?P<rank>\d+)\]:? ?"),
+    re.compile(r"^\[(?:default|\w*worker\w*)(?P<rank>\d+)\]:? ?"),  # torchrun --tee
+    re.compile(
+        rf"^\[(?P<host>{_HOST}):(?P<rank>\d{{1,3}})\]:? "
+    ),  # [host:rank]; more digits are a process id
+    re.compile(r"^\[\d+,(?P<rank>\d+)\]<std(?:err|out)>:? ?"),  # mpirun --tag-output
+    re.compile(r"^ *\[?(?P<rank>\d{1,5})\]?: "),  # srun --label
+    re.compile(r"^[Rr]ank ?(?P<rank>\d+):? "),
+    re.compile(r"^\(\w+ pid=\d+(?:, ip=(?P<host>[\d.]+))?\) "),  # Ray
+    re.compile(
+        r"^(?:slurmstepd-)?(?P<host>[a-z][a-z-]*\d[\w-]*(?:\.[a-z][\w.-]*)?): (?=\S)"
+    ),  # pdsh, clush, slurmstepd; names that have a number
+)
+_NOT_HOSTS = re.compile(
+    r"^(?:mlx\d|nvme|eth\d|ib\d|ibs|en[ops]\w*\d|md\d|dm-|sd[a-z]\d|bond|cuda|python|nfs\d|hfi|rdma|pid|line)"
+)
+_INSIDE_RANK = re.compile(r"\[[Rr]ank ?(\d+)\]|\brank(?:=|: ?|\s?)(\d+)\b|\bRank (\d+)\b")
+_NCCL = re.compile(rf"(?P<host>{_HOST}):\d+:\d+ \[(?P<gpu>-?\d+)\] NCCL ")
+_SYSLOG_HOST = re.compile(
+    rf"^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?:[A-Z][a-z]{{2}} +\d{{1,2}} [\d:.]{{8,}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]+) "
+    rf"(?P<host>{_HOST}) (?:[\w./()-]+(?:\[\d+\])?:|kernel)"
+)
+_PREFIX_LENGTH = 160  # characters of a line in which host and rank are searched
+_ISO = re.compile(
+    r"(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[T _](?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?P<f>[.,]\d{1,9})?"
+    r"\s?(?P<z>Z|UTC|[+-]\d\d:?\d\d)?"
+)
+_SYSLOG = re.compile(
+    r"\b(?P<mon>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) "
+    r"(?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?P<f>\.\d{1,9})?(?: (?P<y>\d{4}))?"
+)
+_GLOG = re.compile(r"\b[IWEF](?P<mo>\d\d)(?P<d>\d\d) (?P<h>\d\d):(?P<mi>\d\d):(?P<s>\d\d)(?P<f>\.\d{1,9})?\b")
+_BOOT = re.compile(r"^\[ *(?P<t>\d{1,8}\.\d{3,6})\]")
+_EPOCH = re.compile(r"^\[?(?P<t>1[5-9]\d{8}\.\d{1,9})\b")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TIME_LENGTH = 160  # characters in which a timestamp is searched
+
+
+def clean(raw: bytes) -> str:
+    """Decode a line and remove color codes, overstruck and other characters that are not printable."""
+    text = raw.decode("utf-8", "replace")
+    if text.isprintable():
+        return text
+    text = _CODES.sub("", text)
+    return _UNSEEN.sub("", _without_overstruck(text) if "\x08" in text else text)
+
+
+def _without_overstruck(text: str) -> str:
+    """Remove each character that a backspace deletes, in one pass."""
+    remaining: list[str] = []
+    for sign in text:
+        if sign != "\x08":
+            remaining.append(sign)
+        elif remaining:
+            remaining.pop()
+    return "".join(remaining)
+
+
+class LineParts(NamedTuple):
+    """Rank and host of a line, empty if it has none, and the rest of the line."""
+
+    rank: str
+    host: str
+    body: str
+
+
+def split_prefix(line: str) -> LineParts:
+    """Split prefixes off a line, then search its body for a rank and host.
+
+    The innermost rank counts: the launcher's is the local rank.
+    """
+    rank = host = ""
+    body = line
+    for _ in range(4):
+        for pattern in _RANKS:
+            match = pattern.match(body)
+            if match is None or _NOT_HOSTS.match(match.groupdict().get("host") or ""):
+                continue
+            parts = match.groupdict()
+            rank, host = parts.get("rank") or rank, host or parts.get("host") or ""
+            body = body[match.end() :]
+            break
+        else:
+            break
+    head = body[:_PREFIX_LENGTH]
+    if not host and (match := _SYSLOG_HOST.match(head) or _NCCL.search(head)):
+        host = match["host"]
+    if not rank and (match := _INSIDE_RANK.search(head)):
+        rank = next(part for part in match.groups() if part)
+    return LineParts(rank, "" if host == "localhost" else host, body)
+
+
+class Moment(NamedTuple):
+    """Seconds and their clock: `utc`, `local` (time zone not given) or `boot`."""
+
+    seconds: float
+    clock: str
+
+
+def moment(line: str, year: int) -> Moment | None:
+    """Return the timestamp of a line, None without a valid one; `year` is that of timestamps without a year."""
+    head = line[:_TIME_LENGTH]
+    if match := _BOOT.search(head):
+        return Moment(float(match["t"]), "boot")
+    if match := _EPOCH.search(head):
+        return Moment(float(match["t"]), "utc")
+    for pattern in (_ISO, _SYSLOG, _GLOG):
+        if match := pattern.search(head):
+            return _parse_parts(match.groupdict(), year)
+    return None
+
+
+def _parse_parts(parts: dict[str, str | None], year: int) -> Moment | None:
+    month = _MONTHS.index(parts["mon"] or "") + 1 if "mon" in parts else int(parts["mo"] or 0)
+    zone = parts.get("z")
+    try:
+        when = datetime(
+            int(parts.get("y") or year or 1970),
+            month,
+            int(parts["d"] or 0),
+            int(parts["h"] or 0),
+            int(parts["mi"] or 0),
+            min(int(parts["s"] or 0), 59),
+            tzinfo=_zone(zone),
+        )
+    except ValueError:
+        return None
+    fraction = float("0." + (parts.get("f") or ".0")[1:])
+    return Moment(when.timestamp() + fraction, "utc" if zone else "local")
+
+
+def _zone(text: str | None) -> timezone:
+    if not text or text in {"Z", "UTC"}:
+        return UTC
+    digits = text[1:].replace(":", "")
+    ahead = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return timezone(-ahead if text.startswith("-") else ahead)
 
 
 def is_of_kernel(text: str) -> bool:
@@ -93,7 +243,7 @@ class Line:
 
     @property
     def is_of_user(self) -> bool:
-        """Whether it is a message of the kernel that may quote a user: no driver or subsystem of the hardware begins it.
+        """Whether a user may have chosen text in this message of the kernel: no driver or hardware subsystem begins it.
 
         Any user can cause others, such as `tmpfs: Unknown parameter 'TEXT'`, in a user namespace.
         """

@@ -15,9 +15,7 @@ from clusterwright.diagnose.judge.sighting import Observations, Position, Witnes
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.outputs import Finding, observe
-from clusterwright.diagnose.reading.clean import clean
-from clusterwright.diagnose.reading.line import Line
-from clusterwright.diagnose.reading.prefix import split_prefix
+from clusterwright.diagnose.reading.line import Line, clean, split_prefix
 from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
 from clusterwright.diagnose.reading.sample import LogSample
 from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, SightingStore

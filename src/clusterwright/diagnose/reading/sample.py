@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from clusterwright.diagnose.outputs.value import Row
-from clusterwright.diagnose.reading.clean import clean
-from clusterwright.diagnose.reading.prefix import split_prefix
+from clusterwright.diagnose.reading.line import clean, split_prefix
 
 HEAD_BYTES = 256 << 10  # bytes at the beginning of a source that are read whole,
 PART = 16 << 10  # bytes of each later block,

@@ -11,10 +11,9 @@ from clusterwright.diagnose.judge.sighting import NormalValue, Observations, Pos
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.outputs import Finding, Normal
-from clusterwright.diagnose.reading.expression import expression
 from clusterwright.diagnose.reading.line import Line
 from clusterwright.diagnose.reading.source import LogSource
-from clusterwright.diagnose.reading.takers import Match
+from clusterwright.diagnose.reading.takers import Match, expression
 
 CONTEXT_LINES = 40  # before and after a line, for `near`
 MAX_SIGHTINGS = 4  # of one signature by one rank,

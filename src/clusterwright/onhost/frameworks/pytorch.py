@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from clusterwright.onhost.adapters.adapter import Adapter
-from clusterwright.onhost.adapters.process_context import ProcessContext
+
+if TYPE_CHECKING:
+    from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def of_rank(context: ProcessContext) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, get_type_hi
 from clusterwright.onhost.supervisor.job_fields import JobFields
 
 NAME = "job.json"
+SECRETS_FILE = "~/.config/clusterwright/secrets.env"  # of the user, on hosts
 FIRST_SCHEMA = 1  # of a record without a number
 SCHEMA = 1  # of job.json, the events and all other files of a run
 MIGRATIONS: Tuple[Callable[[Dict[str, Any]], Dict[str, Any]], ...] = ()  # from each schema to the next

@@ -132,7 +132,7 @@ def _output(*, has_rails: bool) -> str:
     limit rate 1/second meta nftrace set 1 comment "wakes clusterwright-isolation.service"
     drop
   }}
-"""
+"""  # noqa: S608 (nft's update, not SQL's)
 
 
 def host_addresses(cluster: Cluster, header: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from clusterwright.config.rdma import Roce
+from clusterwright.config.networks import Roce
 
 _BODY = """
 # Each step is tried on each adapter. Failures are logged (`journalctl -u clusterwright-roce`), and the other steps

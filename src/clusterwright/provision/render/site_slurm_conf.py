@@ -9,7 +9,7 @@ from clusterwright.config.names import fold
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.slurm import Partition
 from clusterwright.provision.render.slurm_lines import Row, conf_line
-from clusterwright.provision.render.slurm_nodes import partition_limits, usable_memory_mib
+from clusterwright.provision.render.slurm_nodes import partition_limits
 from clusterwright.units import MiB
 
 CONTROLLERS = "SlurmctldHost"  # an option with several controllers has a line for each
@@ -47,7 +47,7 @@ def _node(group: NodeGroup) -> Iterator[Row]:
     yield "Sockets", str(group.cpus.sockets)
     yield "CoresPerSocket", str(group.cpus.cores_per_socket)
     yield "ThreadsPerCore", str(group.cpus.threads_per_core)
-    yield "RealMemory", str(usable_memory_mib(group))
+    yield "RealMemory", str(group.usable_memory_mib)
     if "memory_reserved" in group.model_fields_set:
         yield "MemSpecLimit", str(group.memory_reserved // MiB)
     if group.gpus:

@@ -40,27 +40,13 @@ def partitions(cluster: Cluster) -> str:
     )
 
 
-def usable_memory_mib(group: NodeGroup) -> int:
-    """Return the memory, in MiB, that slurmd finds at least, used as RealMemory: a host with less is drained.
-
-    The kernel reserves 64 of every 4096 bytes (struct page: 1.6 %), firmware and crash kernel about as much again:
-    hence 31/32 of the declared memory.
-    """
-    return group.memory // MiB * 31 // 32
-
-
-def free_memory_mib(group: NodeGroup) -> int:
-    """Return the memory, in MiB, that jobs may allocate: `usable_memory_mib` less `memory_reserved`."""
-    return usable_memory_mib(group) - group.memory_reserved // MiB
-
-
 def _node(group: NodeGroup) -> list[Row]:
     rows = [
         ("NodeName", fold(group.names())),
         ("Sockets", str(group.cpus.sockets)),
         ("CoresPerSocket", str(group.cpus.cores_per_socket)),
         ("ThreadsPerCore", str(group.cpus.threads_per_core)),
-        ("RealMemory", str(usable_memory_mib(group))),
+        ("RealMemory", str(group.usable_memory_mib)),
         ("MemSpecLimit", str(group.memory_reserved // MiB)),
     ]
     if group.gpus:
@@ -102,11 +88,11 @@ def _shares(groups: list[NodeGroup], partition: Partition) -> Iterator[Row]:
 
     Values of the partition override those per GPU, which only partitions with GPUs have.
     """
-    yield "DefMemPerCPU", str(min(free_memory_mib(group) // group.cpus.threads for group in groups))
+    yield "DefMemPerCPU", str(min(group.free_memory_mib // group.cpus.threads for group in groups))
     with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
     if with_gpus:
         cpus = min(group.cpus.threads // count for group, count in with_gpus)
-        memory = min(free_memory_mib(group) // count for group, count in with_gpus)
+        memory = min(group.free_memory_mib // count for group, count in with_gpus)
         if partition.memory_per_gpu is not None:
             memory = partition.memory_per_gpu // MiB
         yield "DefCpuPerGPU", str(max(1, partition.cpus_per_gpu or cpus))
@@ -121,7 +107,7 @@ def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
     with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
     if with_gpus:
         cpu = min(GPU_BILLED * count / group.cpus.threads for group, count in with_gpus)
-        memory = min(GPU_BILLED * count / (free_memory_mib(group) * MiB / GiB) for group, count in with_gpus)
+        memory = min(GPU_BILLED * count / (group.free_memory_mib * MiB / GiB) for group, count in with_gpus)
         # Rounded down: CPUs and memory of all GPUs are never billed above the GPUs, from which headroom is computed.
         cpu, memory = math.floor(cpu * 100) / 100, math.floor(memory * 100) / 100
         yield "TRESBillingWeights", f"CPU={cpu:.2f},Mem={memory:.2f}G,GRES/gpu={GPU_BILLED}"

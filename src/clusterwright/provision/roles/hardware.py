@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.render.slurm_nodes import usable_memory_mib
 from clusterwright.provision.resources import Hardware, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
@@ -20,5 +19,5 @@ def hardware(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
     if group.role != "compute":
         return ()
     devices = group.gpus.device_files() if group.gpus else ()
-    memory = 0 if cluster.lab else usable_memory_mib(group)
+    memory = 0 if cluster.lab else group.usable_memory_mib
     return (Hardware(group=host.group_name, devices=devices, memory_mib=memory),)

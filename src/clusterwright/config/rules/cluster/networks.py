@@ -9,8 +9,7 @@ from itertools import combinations
 
 from clusterwright.config.clash import Clash, members, names, unknown
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.networks import NetworkName
-from clusterwright.config.rdma import Rdma, Roce, SubnetManager
+from clusterwright.config.networks import NetworkName, Rdma, Roce, SubnetManager
 from clusterwright.i18n import N_, _
 
 # IEEE 802.3 does not define jumbo frames; adapters and switches support 9216 to 9978 bytes (ConnectX: 9978).

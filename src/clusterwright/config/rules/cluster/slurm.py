@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from clusterwright.config.clash import Clash, members
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.slurm_keys import OURS, RELEASES, lint, release
+from clusterwright.config.slurm_keys import OURS, RELEASES, release
 from clusterwright.config.source import Loc
 from clusterwright.i18n import N_, _
 from clusterwright.onhost.lib.ports import RUN_PORTS
@@ -112,11 +112,7 @@ def slurm_options(cluster: Cluster) -> Iterator[Clash]:
         if field is not None and not (cluster.slurm.is_of_site and key not in _LINES):
             yield _ours(key, field, loc)
             continue
-        for finding in lint(f"{key}={value}", "slurm.conf", slurm_version):
-            if cluster.slurm.is_of_site and not finding.fatal:
-                continue
-            fix = _("write it as in slurm.conf(5) of that release, or remove it")
-            yield Clash("slurm-key", f"{finding.key}: {finding.message}", fix, (loc, _VERSION))
+        yield from _key(f"{key}={value}", loc, slurm_version, only_fatal=cluster.slurm.is_of_site)
 
 
 def slurm_files(cluster: Cluster) -> Iterator[Clash]:
@@ -138,12 +134,19 @@ def line_options(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _line_option(start: str, key: str, value: str, loc: Loc, slurm_version: str) -> Iterator[Clash]:
-    fix = _("write it as in slurm.conf(5) of that release, or remove it")
     if key.lower() in (start.lower(), "nodes") or '"' in value:
         yield Clash("slurm-key", _("{key} cannot be set here", key=key), _("remove it"), (loc,))
         return
-    for finding in lint(f'{start}=x {key}="{value}"', "slurm.conf", slurm_version):
-        if finding.fatal:
+    yield from _key(f'{start}=x {key}="{value}"', loc, slurm_version, only_fatal=True)
+
+
+def _key(line: str, loc: Loc, slurm_version: str, *, only_fatal: bool) -> Iterator[Clash]:
+    """Check that the release has the key of a line of slurm.conf."""
+    from clusterwright.config.slurm_keys.lint import lint
+
+    fix = _("write it as in slurm.conf(5) of that release, or remove it")
+    for finding in lint(line, "slurm.conf", slurm_version):
+        if finding.fatal or not only_fatal:
             yield Clash("slurm-key", f"{finding.key}: {finding.message}", fix, (loc, _VERSION))
 
 

@@ -9,7 +9,6 @@ from math import prod
 from pathlib import PurePosixPath
 
 from clusterwright.config.clash import Clash, is_within, names
-from clusterwright.config.fields import written
 from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
 from clusterwright.config.recipes import Value, arguments_of
@@ -60,6 +59,8 @@ def _command(command: Sequence[str]) -> Iterator[Clash]:
         else _("`command` has one item for several words")
     )
     script_arguments = arguments[1:] if has_python else arguments
+    from clusterwright.config.fields import written
+
     fix = _("write command: {items}", items=written(tuple(script_arguments)))
     yield Clash("command-or-recipe", message, fix, (("command",),))
 

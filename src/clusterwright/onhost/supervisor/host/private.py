@@ -9,8 +9,9 @@ import stat
 import tempfile
 from typing import Mapping
 
+from clusterwright.onhost.supervisor.job import SECRETS_FILE
+
 _CACHE = "TORCHINDUCTOR_CACHE_DIR"
-SECRETS_FILE = "~/.config/clusterwright/secrets.env"
 
 
 def secrets_of_user() -> dict[str, str]:
