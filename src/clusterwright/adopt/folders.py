@@ -103,7 +103,7 @@ def _exports(host: RecordedHost, folder: SharedFolder) -> bool:
 
 
 def exports(host: RecordedHost, path: str) -> bool:
-    """Return whether the host has an export of the folder, in any spelling that exports(5) allows."""
+    """Return whether the host has an export of the folder, in any spelling that the manual allows."""
     return any(exported_path(text) == path.rstrip("/") for _file, _number, text in file_lines(host.exports))
 
 

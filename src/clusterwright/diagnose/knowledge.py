@@ -51,7 +51,7 @@ class Knowledge:
 
     @cached_property
     def witness_texts(self) -> set[str]:
-        """Texts that confirm a failure mode, rule it out, or are the context of a signature.
+        """Return the texts that confirm a failure mode, rule it out, or are the context of a signature.
 
         Lines with these texts are only recorded.
         """
@@ -63,7 +63,7 @@ class Knowledge:
 
     @cached_property
     def likes(self) -> dict[str, set[str]]:
-        """Regular expressions that a line with a text must match to confirm a failure mode or rule it out, by text.
+        """Return, by text, the regular expressions that a line with it must match to confirm or rule out a mode.
 
         An empty one matches any line with the text.
         """
@@ -76,7 +76,7 @@ class Knowledge:
 
     @cached_property
     def context_texts(self) -> set[str]:
-        """Texts that signatures require near their line (`near`)."""
+        """Return the texts that signatures require near their line (`near`)."""
         signatures = (signature for table in self._tables.values() for signature in table["signature"])
         return {text for signature in signatures for text in signature.get("near", ())}
 
@@ -93,10 +93,10 @@ def blames_host(mode_id: str) -> bool:
 
 
 def knowledge(folder: Path = FOLDER) -> Knowledge:
-    """Load the mode files, from the user's cache if it was made from exactly these files.
+    """Return the failure modes of all files, from the user's cache if it was made from exactly these files.
 
-    The modes of plug-ins come last.
-    Parsing 250 TOML files takes some 0.3 s of processor time, reading them as one JSON document 0.01 s.
+    The modes of plug-ins come last. Parsing 250 TOML files takes some 0.3 s of processor time, reading them as one
+    JSON document 0.01 s.
     """
     folders = (folder, *plugins.folders("failure_modes"))
     stamp = [_stamp(path) for path in folders]

@@ -69,7 +69,7 @@ class Mode:
 
     @property
     def kind(self) -> str:
-        """The mode's class, one of CLASSES."""
+        """Return the failure mode's class, one of CLASSES."""
         return self.id.partition("/")[0]
 
 
@@ -131,7 +131,7 @@ def _require_valid(read: Mode) -> None:
 
 
 def mode(name: str, table: Table) -> Mode:
-    """Build a mode from the table of a file, which tests have validated."""
+    """Return the failure mode of the table of a file, which tests have validated."""
     return Mode(
         id=name,
         role=table["role"],

@@ -93,7 +93,7 @@ def _signature(signature: Signature) -> str:
 
 
 def _in_italics(text: str) -> str:
-    """Format the `{name}` fields of a text in italics."""
+    """Return a text with its `{name}` fields in italics."""
     return NAMES.sub(lambda name: f"*{name[1]}*", text)
 
 

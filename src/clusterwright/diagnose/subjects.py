@@ -24,7 +24,7 @@ def _ignore(_text: str) -> None:
 
 
 def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignore) -> list[Diagnosis]:
-    """Diagnose log files (also compressed), folders of logs, or `-` for standard input: the likeliest cause first.
+    """Return diagnoses of log files (also compressed), folders of logs, or `-` for standard input, likeliest first.
 
     `warn` receives a sentence for each file that could not be read, in whole or in part. `memory_bytes` is the memory
     limit of the job on each host, with which the memory in the output of `sstat` is compared.
@@ -104,7 +104,7 @@ def judge_sources(
 def job(
     name: str, cluster: Cluster, remote: Remote | None = None, *, warn: Warn = _ignore
 ) -> list[Diagnosis]:
-    """Diagnose a job id or a run of the cluster: why it is pending, or why it failed.
+    """Return why a job or a run of the cluster is pending, or diagnoses of why it failed.
 
     Raises:
         WrightError: `no-such-job`: neither Slurm nor the runs folder has it; `unreachable`.
@@ -136,7 +136,7 @@ def pending_reasons(name: str, cluster: Cluster, remote: Remote | None = None) -
 def ended_job(
     name: str, cluster: Cluster, remote: Remote | None = None, *, warn: Warn = _ignore
 ) -> list[Diagnosis]:
-    """Diagnose a job that runs or has ended.
+    """Return diagnoses of a job that runs or has ended.
 
     Raises:
         WrightError: `no-such-job`: neither Slurm nor the runs folder has it.

@@ -53,7 +53,7 @@ def script(template: str, name: str, folder: str, numbers: str) -> str:
 
 
 def packed(files: Mapping[str, str], links: Mapping[str, str], folders: Sequence[str]) -> bytes:
-    """Pack texts, symbolic links and empty folders into a tar.gz archive."""
+    """Return a tar.gz archive with these texts, symbolic links and empty folders, by path."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz", compresslevel=3) as tar:
         for path in folders:

@@ -72,7 +72,10 @@ class CheckpointHost:
 
 
 def listing(run_or_folder: str, checkpoint_host: CheckpointHost | None = None) -> dict[str, Any]:
-    """List the checkpoints of a run or folder, newest first: `checkpoints`, `partial`, `save_total_limit`, `folder`."""
+    """Return the checkpoints of a run or folder, newest first, in a report.
+
+    Its keys are `checkpoints`, `partial`, `save_total_limit` and `folder`.
+    """
     return _run_action("list", run_or_folder, {}, checkpoint_host)
 
 
@@ -83,7 +86,7 @@ def verify(
     step: int | None = None,
     everything: bool = False,
 ) -> dict[str, Any]:
-    """Verify the checksums of the newest checkpoint, of one step, or of all."""
+    """Verify the checksums of the newest checkpoint, of one step, or of all; return a report of the outcomes."""
     return _run_action("verify", run_or_folder, {"step": step, "everything": everything}, checkpoint_host)
 
 

@@ -139,7 +139,10 @@ def imports(job: Job) -> tuple[str, ...]:
 
 
 def _option(name: str, value: str | float | bool) -> tuple[str, ...]:  # noqa: FBT001 (a value of the file, not a switch)
-    """Format an argument for a command line: `steps: 300` is `--steps=300`, true the bare option, false nothing."""
+    """Return an argument as options of a command line: `steps: 300` is `--steps=300`, true the bare option.
+
+    False is nothing.
+    """
     option = f"--{name.replace('_', '-')}"
     if isinstance(value, bool):
         return (option,) if value else ()

@@ -72,7 +72,7 @@ def find_ended(runs: Path, reference: str) -> EndedRun:
 
 
 def resume_local(run: EndedRun) -> RunFolder:
-    """Start an ended local run again, from its newest checkpoint."""
+    """Start an ended local run again, from its newest checkpoint, and return it."""
     run.clear_ending()
     return RunFolder(run.folder.name, str(start_script(run.folder)), str(run.folder))
 

@@ -52,7 +52,7 @@ def events(run: RunFolder, reader: RemoteReader | LocalReader) -> tuple[dict[str
 
 
 def parse_events(lines: Iterable[str]) -> tuple[dict[str, Any], ...]:
-    """Parse JSON lines into events, sorted by time; other lines are ignored."""
+    """Return the events of JSON lines, sorted by time; other lines are ignored."""
     records = [event for event in map(_event, lines) if event]
     return tuple(sorted(records, key=lambda event: event["time"]))
 

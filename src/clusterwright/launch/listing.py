@@ -46,7 +46,7 @@ class JobRow:
 
 
 def list_jobs(cluster: Cluster, remote: Remote | None = None) -> tuple[JobRow, ...]:
-    """List pending and running jobs, then the runs that ended last; with one ssh.
+    """Return the pending and running jobs of a cluster, then the runs that ended last; asked with one ssh.
 
     Raises:
         WrightError: the control host or slurmctld does not answer.
@@ -63,7 +63,7 @@ def list_jobs(cluster: Cluster, remote: Remote | None = None) -> tuple[JobRow, .
 
 
 def list_local_runs(runs: Path) -> tuple[JobRow, ...]:
-    """List the runs of `wright train --local` in this folder: running ones, then those that ended last."""
+    """Return the runs of `wright train --local` in this folder: running ones, then those that ended last."""
     folders = list_runs(str(runs))
     running = [
         folder for folder in folders if folder["state"] not in EXIT_CODES and is_alive(runs / folder["run"])

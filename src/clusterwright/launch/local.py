@@ -45,7 +45,9 @@ HAS_TORCH = f"{NOT_HERE}; import importlib.util; sys.exit(0 if importlib.util.fi
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> RunFolder:
-    """Start a run in `folder/NAME`; its job id is the process id of the program that stands in for Slurm.
+    """Start and return a run on this machine in `folder/NAME`.
+
+    Its job id is the process id of the program that stands in for Slurm.
 
     Raises:
         WrightError: the launcher needs Slurm or MPI, `folder` is a file, or the code cannot be copied.

@@ -146,9 +146,9 @@ def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]
 def _parse_job(
     values: dict[str, Any], cluster: Cluster | None, overrides: Overrides, source: Source | None = None
 ) -> Job:
-    """Parse the fields like a job file, so that errors read the same; their places are the options as typed.
+    """Return the job of these fields, parsed like a job file, so that errors read the same.
 
-    `source`: the job file whose fields the options override.
+    Their places are the options as typed.
     """
     try:
         return _checked_job(values, cluster)

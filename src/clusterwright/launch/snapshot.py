@@ -65,7 +65,7 @@ class CodeSnapshot:
 
 
 def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:
-    """Archive the files of the code folder; in a git repository, without ignored files.
+    """Return an archive of the files of the code folder; in a git repository, without ignored files.
 
     Raises:
         WrightError: the folder does not exist, has no files or exceeds the limit, git cannot list its repository, or

@@ -151,11 +151,11 @@ class _SubmissionBuilder:
     gpu: dict[str, Any] | None
 
     def build(self, job: Job) -> _Submission:
-        """Build the submission of a run or of an array."""
+        """Return the submission of a run or, with an array or a sweep, of an array."""
         return self.array(job) if job.array or job.sweep else self.build_run(job)
 
     def build_run(self, job: Job) -> _Submission:
-        """Build the submission of a single run; stdin has its files as base64 lines, then the code archive."""
+        """Return the submission of a single run; stdin has its files as base64 lines, then the code archive."""
         name = self._name(job.name)
         script_path = find_script_path(job, self.cluster, f"{self.runs}/{name}", self.copy)
         files = self._files(job, name)
@@ -165,7 +165,7 @@ class _SubmissionBuilder:
         return _Submission(name, self._submitted(name, steps, job, "job.sh"), stdin.encode(), script_path)
 
     def array(self, job: Job) -> _Submission:
-        """Build the submission of an array: its folder and those of its runs, which share one copy of the code."""
+        """Return the submission of an array: its folder and those of its runs, which share one copy of the code."""
         name = self._name(f"{job.name}-array")
         runs_by_number = {
             number: (self._name(array_job.name), array_job) for number, array_job in arrays.expand(job)
@@ -270,7 +270,9 @@ def _dependencies(runs: str, job: Job) -> tuple[str, str]:
 def resume(
     name: str, cluster: Cluster, remote: Remote | None = None, *, user: str | None = None
 ) -> RunFolder:
-    """Resubmit a run that ended: it resumes from its newest checkpoint, with a new count of successor jobs.
+    """Resubmit a run that ended and return it; it resumes from its newest checkpoint.
+
+    The count of successor jobs starts anew.
 
     Raises:
         WrightError: the run does not exist or belongs to another user, the host does not answer, or Slurm rejects

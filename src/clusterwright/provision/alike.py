@@ -13,10 +13,10 @@ Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
 
 
 def alike(role: Role) -> Role:
-    """Decorate a role: its resources for the first host of a compute group are reused for the group's other hosts.
+    """Return a role whose resources for the first host of a compute group are reused for the group's other hosts.
 
-    Only for roles that depend neither on the host's name nor on its addresses. Control and login groups are small, and
-    their first host runs services that the others do not, so the role is called for each of their hosts.
+    Only for roles that depend neither on the host's name nor on its addresses. Control and login groups are small,
+    and their first host runs services that the others do not, so the role is called for each of their hosts.
     """
 
     @wraps(role)

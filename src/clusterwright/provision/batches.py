@@ -21,10 +21,10 @@ Batches = tuple[tuple[str, ...], ...]
 
 
 def plan_batches(cluster: Cluster, to_do: Mapping[str, HostReport], batch: str = "") -> Batches:
-    """Order hosts: those that others depend on, then compute hosts with restarts (a single one first), then the rest.
+    """Return hosts in batches: those that others depend on, then compute hosts with restarts, then the rest.
 
-    `batch` is the size of a batch, as in `batch_size`. Where every change is live, as on new hosts, compute hosts do
-    not wait for the control hosts. Empty batches are left out.
+    Of those with restarts, a single one first. `batch` is the size of a batch, as in `batch_size`. Where every change
+    is live, as on new hosts, compute hosts do not wait for the control hosts. Empty batches are left out.
     """
     pending_hosts = list(to_do)
     batch_list: list[list[str]] = []

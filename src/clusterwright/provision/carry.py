@@ -46,7 +46,7 @@ class DisruptionPolicy:
 
     @property
     def empties(self) -> bool:
-        """True if hosts may be drained, which both `drain` and `reboot` permit."""
+        """Return True if hosts may be drained, which both `drain` and `reboot` permit."""
         return self.drain or self.reboot
 
 
@@ -105,7 +105,7 @@ def carry_out(
 def _waited(
     work: HostWork, hosts: Iterable[str], query: Callable[[str], HostReport], doing: str
 ) -> dict[str, HostReport]:
-    """Run `query` on all hosts in parallel; each report's timings include the wait for the slowest host.
+    """Run `query` on all hosts in parallel and return the reports, with the wait for the slowest host in timings.
 
     `doing` is the step in the events that the listener receives.
     """

@@ -45,7 +45,7 @@ class Grown:
 
     @property
     def ok(self) -> bool:
-        """True if both applies succeeded on every host and Slurm schedules jobs on the new ones."""
+        """Return True if both applies succeeded on every host and Slurm schedules jobs on the new ones."""
         is_applied = self.new.ok and self.other_report is not None and self.other_report.ok
         return is_applied and all(is_ready(state) for state in self.states.values())
 

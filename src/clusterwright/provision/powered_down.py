@@ -55,9 +55,10 @@ class PoweredDownHosts:
 
     @classmethod
     def load(cls, work: HostWork) -> PoweredDownHosts:
-        """Read Slurm's node states and the stored checksums; empty without power saving or before Slurm runs.
+        """Return the powered-down hosts by Slurm's node states, and the stored checksums.
 
-        Without a readable record of checksums, all powered-down hosts count as outdated.
+        Empty without power saving or before Slurm runs. Without a readable record of checksums, all powered-down
+        hosts count as outdated.
         """
         if not _may_be(work.cluster):
             return cls(work)

@@ -38,7 +38,7 @@ class HostKey:
 
     @property
     def fingerprint(self) -> str:
-        """The first characters of the key's SHA-256, which identify it and reveal nothing."""
+        """Return the first characters of the key's SHA-256, which identify it and reveal nothing."""
         return sha256(self.key).hexdigest()[:12]
 
 

@@ -29,7 +29,7 @@ class Change:
 
     @property
     def disturbs(self) -> bool:
-        """True when the change requires a drained host."""
+        """Return True if the change requires a drained host."""
         return self.cost in DISTURBING
 
 
@@ -72,22 +72,22 @@ class HostReport:
 
     @property
     def disturbs(self) -> bool:
-        """True when a change of this host, due or waiting for a reboot, requires it to be drained."""
+        """Return True if a change of this host, due or waiting for a reboot, requires it to be drained."""
         return bool(self.owes) or any(change.disturbs for change in self.changes)
 
     @property
     def reboots(self) -> bool:
-        """True when a change that is due or made requires a reboot."""
+        """Return True if a change of this host that is due or made requires a reboot."""
         return bool(self.owes) or any(change.cost is Cost.REBOOT for change in self.changes)
 
     @property
     def ok(self) -> bool:
-        """True when the host was checked or skipped on purpose, and has no error."""
+        """Return True if the host was checked or skipped on purpose, and has no error."""
         return (self.reached or bool(self.left_out)) and not self.error
 
     @property
     def restarts(self) -> int:
-        """Number of running units that the apply has restarted on this host."""
+        """Return the number of running units that the apply has restarted on this host."""
         return sum(change.applied and Verb.RESTART in change.verbs for change in self.changes)
 
 
@@ -101,22 +101,22 @@ class ChangeReport:
 
     @property
     def ok(self) -> bool:
-        """True when every host was reached or skipped on purpose, and none has an error."""
+        """Return True if every host was reached or skipped on purpose, and none has an error."""
         return all(host.ok for host in self.hosts)
 
     @property
     def pending(self) -> int:
-        """Number of changes that are due, made ones included."""
+        """Return the number of changes on all hosts that are due, made ones included."""
         return sum(len(host.changes) for host in self.hosts)
 
     @property
     def changed(self) -> int:
-        """Number of changes that were made."""
+        """Return the number of changes that were made on all hosts."""
         return sum(change.applied for host in self.hosts for change in host.changes)
 
     @property
     def restarts(self) -> int:
-        """Number of running units that were restarted on all hosts."""
+        """Return the number of running units that were restarted on all hosts."""
         return sum(host.restarts for host in self.hosts)
 
     def without_timings(self) -> ChangeReport:
@@ -125,12 +125,12 @@ class ChangeReport:
 
     @property
     def unreached(self) -> tuple[str, ...]:
-        """Hosts that ssh did not reach; skipped hosts are not among them."""
+        """Return the hosts that ssh did not reach; skipped hosts are not among them."""
         return tuple(host.host for host in self.hosts if not (host.reached or host.left_out))
 
     @property
     def failed(self) -> tuple[HostReport, ...]:
-        """Hosts that have an error although ssh reached them."""
+        """Return the reports of hosts that have an error although ssh reached them."""
         return tuple(host for host in self.hosts if host.reached and host.error)
 
     def actions(self) -> tuple[Action, ...]:
@@ -158,7 +158,7 @@ class ChangeReport:
 
     @property
     def left_out(self) -> tuple[HostReport, ...]:
-        """Hosts that were skipped although changes are due, each with its reason."""
+        """Return the reports of hosts that were skipped although changes are due."""
         return tuple(host for host in self.hosts if host.left_out)
 
     def to_do(self) -> dict[str, HostReport]:

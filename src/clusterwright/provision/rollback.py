@@ -29,7 +29,7 @@ class Undoable:
 
 
 def undoable(cluster: Cluster, source: str, remote: Remote, clock: Clock | None = None) -> Listed:
-    """List the applies that hosts can roll back, newest first, and the hosts that failed to list theirs."""
+    """Return the applies that hosts can roll back, newest first, and the hosts that failed to list theirs."""
     clock = clock or SystemClock()
     work = HostWork(cluster, Path(source).name, remote, clock, stamp(clock))
     host_reports = fan_out(cluster.permanent_hosts(), lambda host: work.run_agent(host, "list"))
@@ -48,7 +48,7 @@ class Listed:
 
 
 def fold_applies(reports: Iterable[HostReport]) -> tuple[Undoable, ...]:
-    """Merge the applies listed by hosts: one entry for each apply, newest first."""
+    """Return the applies listed by hosts, merged: one entry for each apply, newest first."""
     rows_by_apply: dict[str, list[tuple[str, str, str, int]]] = {}
     for report in reports:
         for when, source, to, changed in report.undoes:

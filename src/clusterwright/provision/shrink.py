@@ -53,11 +53,11 @@ class Removal:
 
     @property
     def control(self) -> str:
-        """The control host, where Slurm commands run."""
+        """Return the control host, where Slurm commands run."""
         return self.cluster_file.cluster.control.name
 
     def run_slurm(self, remote: Remote, argv: list[str]) -> CommandResult:
-        """Run a Slurm command as root on the control host.
+        """Run a Slurm command as root on the control host and return its result.
 
         Raises:
             WrightError: the command failed.
@@ -75,7 +75,7 @@ class RemovalResult:
 
     @property
     def ok(self) -> bool:
-        """True when the remaining hosts have their desired state; a removed host that is off need not be reached."""
+        """Return True if the remaining hosts have their desired state; a removed host that is off may be unreached."""
         return self.other_report.ok
 
 
@@ -106,7 +106,7 @@ def refuse_reserved(removal: Removal, remote: Remote) -> None:
 def remove_hosts(
     removal: Removal, remote: Remote, on_progress: ProgressCallback, *, clock: Clock | None = None
 ) -> RemovalResult:
-    """Drain the hosts, wait for jobs, stop slurmd, and remove them from the cluster file and Slurm.
+    """Drain the hosts, wait for jobs, stop slurmd, remove them from cluster file and Slurm; return the result.
 
     After an interruption the same command continues. Hosts on which slurmd could not be stopped are removed all the
     same and are in the result.

@@ -65,15 +65,15 @@ class Upgrade:
 
     @property
     def target(self) -> str:
-        """The new release of Slurm."""
+        """Return the new release of Slurm."""
         return self.cluster.software.slurm
 
     def run(self, host: str, command: str, *, timeout_s: float = 60) -> CommandResult:
-        """Run a command on a host as root."""
+        """Run a command on a host as root and return its result."""
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def control(self, command: str, *, timeout_s: float = 60) -> CommandResult:
-        """Run a command as root on the control host, where slurmctld runs."""
+        """Run a command as root on the control host, where slurmctld runs, and return its result."""
         return self.run(self.cluster.control.name, command, timeout_s=timeout_s)
 
     def backup_folder(self) -> str:
@@ -86,7 +86,7 @@ class Upgrade:
 
 
 def version_of(text: str) -> str:
-    """Parse output such as `slurm-wlm 24.11.5` as `24.11.5`; empty if it has no version."""
+    """Return the version in output such as `slurm-wlm 24.11.5`: `24.11.5`; empty if it has none."""
     match = re.search(r"slurm\S* (\d+\.\d+[\w.]*)", text)
     return match[1] if match else ""
 
@@ -173,7 +173,7 @@ def running(task: Upgrade) -> dict[str, Job]:
 def do(
     task: Upgrade, step: UpgradeStep, previous_jobs: dict[str, Job], on_progress: ProgressCallback
 ) -> ChangeReport:
-    """Upgrade the hosts of one step: back up, install the new release by an apply, and verify daemons and jobs.
+    """Upgrade the hosts of one step (back up, install by an apply, verify daemons and jobs); return the apply's report.
 
     After a failed installation the daemons are started again.
 

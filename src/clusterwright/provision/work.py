@@ -59,7 +59,7 @@ class HostWork:
 
     @property
     def control(self) -> Host:
-        """The control host, where Slurm commands run."""
+        """Return the control host, where Slurm commands run."""
         return Host(self.remote, self.cluster.control.name)
 
     def run_agent(
@@ -113,7 +113,7 @@ class HostWork:
 
     @contextmanager
     def _reported_steps(self, host: str) -> Iterator[None]:
-        """Report each step that the agent on the host begins, with the role that its resource is of."""
+        """During a `with` block, report each step that the agent on the host begins, with the role it is of."""
 
         def report(step: str) -> None:
             role = self.role_of(host, step)
@@ -176,7 +176,7 @@ def _report_of(
     received_at: float,
     resources: Iterable[Resource],
 ) -> HostReport:
-    """Convert the agent's answer, which root of the host can forge, into a report.
+    """Return the agent's answer, which root of the host can forge, as a report.
 
     A stale answer is an error of the host.
 
@@ -244,7 +244,7 @@ def _off(now: float | None, sent_at: float, received_at: float) -> float:
 
 
 def _with_diffs(rows: list[dict[str, Any]], resources: Iterable[Resource]) -> list[dict[str, Any]]:
-    """Add the diffs that the agent omits: those of new files whose contents all hosts share."""
+    """Return the rows with the diffs that the agent omits: those of new files whose contents all hosts share."""
     contents = {resource.id: resource.content for resource in resources if isinstance(resource, File)}
     return [
         row if row["diff"] is not None else row | {"diff": _new_file(row["id"], contents[row["id"]])}

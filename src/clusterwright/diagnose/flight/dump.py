@@ -38,7 +38,7 @@ class Dump:
 
 
 def dump(data: bytes, check: Callable[[], None] = lambda: None) -> Dump:
-    """Parse a dump of the flight recorder, a pickle or JSON; `check` may end it by an exception of its own.
+    """Return the parsed dump of a flight recorder, a pickle or JSON; `check` may end it by an exception of its own.
 
     Raises:
         ValueError: the data is neither.

@@ -23,7 +23,7 @@ def recorded(
     budget: TimeBudget | None = None,
     warn: Callable[[str], None] = lambda _text: None,
 ) -> list[LogSource]:
-    """Replace flight-recorder dumps among the sources by one source with the lines about their differences.
+    """Return the sources with all flight-recorder dumps replaced by one source of lines about their differences.
 
     `warn` receives a sentence if the budget of processor time ends before all dumps are compared.
     """

@@ -79,7 +79,7 @@ class Gathered:
 
     @property
     def is_fine(self) -> bool:
-        """True while the run or job runs, or if it ended without a failure; canceled is no failure."""
+        """Return True while the run or job runs, or if it ended without a failure; canceled is no failure."""
         if self.run_state:
             return self.run_state in (FINISHED, CANCELED, RUNNING, STARTING)
         return is_allocated(self.state) or self.state in ("COMPLETED", "CANCELLED")
@@ -93,7 +93,7 @@ def gather(
     budget: TimeBudget | None = None,
     files_s: float = FILES_S,
 ) -> Gathered:
-    """Gather everything about one job; missing parts are left out, hosts that do not answer are in `unreachable`.
+    """Return everything about one job; missing parts are left out, hosts that do not answer are in `unreachable`.
 
     slurmctld's log is searched as far as the budget of processor time allows, and the job's files are read for
     `files_s`.

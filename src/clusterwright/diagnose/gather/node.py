@@ -58,7 +58,7 @@ class Lately:
 
 
 def record(remote: Remote, control: str, node: str) -> NodeStatus:
-    """Query slurmctld for the node's record, the age of its reason and its last resume; the record may be empty.
+    """Return the node's record from slurmctld, the age of its reason and its last resume; the record may be empty.
 
     Raises:
         WrightError: the control host or slurmctld does not answer.

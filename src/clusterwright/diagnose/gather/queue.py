@@ -32,7 +32,7 @@ _JOB_ID = re.compile(r"[\w.\[\]-]+")
 
 
 def gather_facts(remote: Remote, host: str, job: str) -> Facts:
-    """Query all facts about a pending job; its record is empty if Slurm does not know the job.
+    """Return all facts about a pending job from Slurm; its record is empty if Slurm does not know the job.
 
     Raises:
         WrightError: the host cannot be reached.

@@ -7,7 +7,7 @@ INDENT = f"sed 's/^{MARKER}/ {MARKER}/'"  # applied after each program of the sc
 
 
 def sections(text: str) -> dict[str, str]:
-    """Split the output of a script at its lines `@@ NAME` into texts by name; lines before the first are dropped."""
+    """Return the parts of a script's output, split at its lines `@@ NAME`, by name; lines before are dropped."""
     lines_by_name: dict[str, list[str]] = {}
     name = ""
     for line in text.split("\n"):

@@ -28,12 +28,12 @@ class Case:
 
     @property
     def first_sighting(self) -> Sighting:
-        """The earliest sighting, as far as its log has times."""
+        """Return the earliest sighting, as far as its log has times."""
         return self.sightings[0]
 
     @property
     def count(self) -> int:
-        """Number of matching lines in all logs."""
+        """Return the number of matching lines in all logs."""
         return sum(sighting.count for sighting in self.sightings)
 
 
@@ -146,7 +146,7 @@ def same_log(position: Position, other_position: Position) -> bool:
 
 
 def votes(sightings: Iterable[Sighting], name: str) -> Counter[str]:
-    """Count the values of a field in the sightings, each rank once."""
+    """Return the number of sightings by the value of a field in them, each rank counted once."""
     pairs = {
         (sighting.rank or sighting.position.source, sighting.names[name])
         for sighting in sightings

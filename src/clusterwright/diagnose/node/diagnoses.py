@@ -20,10 +20,11 @@ def follows() -> tuple[str, ...]:
 def node_diagnoses(
     node: NodeExplanation, of_logs: list[Diagnosis], *, answers: bool, follows: Sequence[str] = ()
 ) -> list[Diagnosis]:
-    """Order diagnoses: the node's state in Slurm, then failures in its logs, those of the same class first.
+    """Return a node's diagnoses in order: its state in Slurm, then failures in its logs, same class first.
 
-    If the node is not responding but its host answers ssh, causes in its logs come before the state. A node in service
-    has only the diagnoses of its logs. `slurm-config` failures count only if Slurm itself reports such a failure.
+    If the node is not responding but its host answers ssh, causes in its logs come before the state. A node in
+    service has only the diagnoses of its logs. `slurm-config` failures count only if Slurm itself reports such a
+    failure.
     """
     aside = {"unknown", *(() if node.kind == "slurm-config" else ("slurm-config",))}
     roots = [diagnosis for diagnosis in of_logs if diagnosis.role == "root"]

@@ -40,7 +40,7 @@ class NodeExplanation:
 
 
 def explain(record: Record) -> NodeExplanation:
-    """Explain the state of a node from its record of `scontrol show node`."""
+    """Return the explanation of a node's state from its record of `scontrol show node`."""
     name, state, reason = record["NodeName"], record["State"], record["Reason"]
     line = record.quoted("NodeName", "State", "Reason", "Partitions", "BootTime", "SlurmdStartTime")
     parsed = parse_node_state(state)
@@ -68,7 +68,7 @@ def explain(record: Record) -> NodeExplanation:
 
 
 def _explain_state(name: str, parsed: NodeState, line: str) -> NodeExplanation:
-    """Explain a node that is out of service without a reason."""
+    """Return the explanation of a node that is out of service without a reason."""
     state, resume = parsed.text, client.line(client.resume(name))
     if parsed.is_in_maintenance:
         cause, fix = (

@@ -105,7 +105,7 @@ def _by_place(text: str, columns: Columns) -> Cells | None:
 
 
 def _with_sentence(values: list[Value], names: Sequence[str], text: str) -> list[Value]:
-    """Join the values that are more than the columns to the value of the column `reason`, which is a sentence."""
+    """Return the values of a row with those beyond the columns joined to that of `reason`, a sentence."""
     more = len(values) - len(names)
     if more <= 0 or "reason" not in names:
         return values

@@ -32,17 +32,17 @@ class Trend:
 
     @property
     def initial(self) -> float:
-        """The highest median of the first third."""
+        """Return the highest median of the trend's first third."""
         return max(self.values[: max(1, len(self.values) // 3)])
 
     @property
     def is_steady(self) -> bool:
-        """Whether the medians differ by less than a half of the lowest."""
+        """Return True if the trend's medians differ by less than a half of the lowest."""
         return max(self.values) < STEADY * min(self.values)
 
     @property
     def final(self) -> float:
-        """The last median."""
+        """Return the trend's last median."""
         return self.values[-1]
 
 

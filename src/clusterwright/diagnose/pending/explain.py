@@ -13,7 +13,7 @@ SOURCE = "scontrol show job"
 
 
 def explain(facts: Facts) -> Waiting:
-    """Explain why the job is pending; a reason without a function in `reasons/` is quoted."""
+    """Return why the job is pending; a reason without a function in `reasons/` is quoted."""
     token = facts.job["Reason"]
     waiting = next((answer for explainer in explainers(token) if (answer := explainer(facts))), None)
     line = facts.job.quoted("JobId", "JobState", "Reason", "StartTime", "Partition", "QOS", "Account")

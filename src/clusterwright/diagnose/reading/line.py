@@ -83,7 +83,7 @@ _TIME_LENGTH = 160  # characters in which a timestamp is searched
 
 
 def clean(raw: bytes) -> str:
-    """Decode a line and remove color codes, overstruck and other characters that are not printable."""
+    """Return a line as text without color codes, overstruck and other characters that are not printable."""
     text = raw.decode("utf-8", "replace")
     if text.isprintable():
         return text
@@ -92,7 +92,7 @@ def clean(raw: bytes) -> str:
 
 
 def _without_overstruck(text: str) -> str:
-    """Remove each character that a backspace deletes, in one pass."""
+    """Return the text without each character that a backspace deletes, and without the backspaces."""
     remaining: list[str] = []
     for sign in text:
         if sign != "\x08":
@@ -111,7 +111,7 @@ class LineParts(NamedTuple):
 
 
 def split_prefix(line: str) -> LineParts:
-    """Split prefixes off a line, then search its body for a rank and host.
+    """Return rank, host and body of a line, from the prefixes in front, else from the body.
 
     The innermost rank counts: the launcher's is the local rank.
     """
@@ -202,12 +202,12 @@ class Line:
 
     @cached_property
     def text(self) -> str:
-        """The line without terminal escapes."""
+        """Return the line without terminal escapes."""
         return clean(self._data[self.begin : self.end]).rstrip()
 
     @cached_property
     def parts(self) -> LineParts:
-        """Rank, host and body of the line."""
+        """Return rank, host and body of the line."""
         return split_prefix(self.text)
 
     @cached_property
@@ -217,7 +217,7 @@ class Line:
 
     @cached_property
     def moment(self) -> Moment | None:
-        """The timestamp of the line, or the last one before it; None if the lines just before have none either."""
+        """Return the timestamp of the line, or the last one before it; None if the lines just before have none."""
         if stamp := moment(self.text, self._year):
             return stamp
         lines = self._data[max(0, self.begin - BACK) : self.begin].splitlines()
@@ -226,7 +226,7 @@ class Line:
 
     @property
     def informs(self) -> bool:
-        """Whether the line has level INFO or DEBUG; False for NCCL, whose INFO lines may be the only evidence."""
+        """Return True if the line has level INFO or DEBUG; False for NCCL, whose INFO may be the only evidence."""
         return _INFORMS.search(self.text[:HEAD]) is not None and "NCCL" not in self.text
 
     @cached_property
@@ -259,7 +259,7 @@ class Line:
 
     @cached_property
     def _continues_kernel_message(self) -> bool:
-        """Whether the line is no message of the driver, but the rest of one in which a user chose a newline.
+        """Return True if the line is the rest of a kernel message in which a user chose a newline.
 
         In a log of the kernel each message begins with its time; a name that the kernel quotes may have newlines.
         """

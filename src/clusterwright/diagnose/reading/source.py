@@ -61,7 +61,7 @@ def of_stream(name: str = "-") -> LogSource:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a regular file, decompressed by its suffix, or a descriptor of the caller, such as the pipe of `<(command)`.
+    """Return a regular file opened and decompressed by its suffix, or a descriptor such as the pipe of `<(command)`.
 
     Raises:
         OSError: it cannot be opened, or is a pipe, a device or a socket, which could block the reader or never end.

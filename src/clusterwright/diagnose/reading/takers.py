@@ -55,7 +55,7 @@ def expression(like: str) -> Expression:
 
 
 def _compiled(flags: str, parts: list[str]) -> list[re.Pattern[str]]:
-    """Compile the parts that match at least one character."""
+    """Return the parts as compiled expressions, without those that match an empty text."""
     patterns = [re.compile(flags + part) for part in parts]
     return [pattern for pattern in patterns if not pattern.fullmatch("")]
 

@@ -26,7 +26,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Limit the host's disk to the initial rate of the gradual fault."""
+    """Limit the host's disk to the initial rate of the gradual fault; return the lab's state."""
     step(lab, host, options, 0)
     return lab
 

@@ -24,7 +24,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Shape the host's links to the rate in the cluster file: the begin of the gradual fault."""
+    """Shape the host's links to the rate in the cluster file: the start of the gradual fault."""
     step(lab, host, options, 0)
     return lab
 

@@ -14,7 +14,7 @@ refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Count one double-bit error of the GPU, and log XID 48."""
+    """Count one double-bit error of the GPU, and log XID 48; return the lab's state."""
     gpu = chosen(lab, host, options)
     gpu.set_values("gpu-ecc", lasting={"ecc.uncorrected.aggregate.dram": 1}, ecc_uncorrected_volatile_dram=1)
     gpu.xid(48, "An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer.")
@@ -22,6 +22,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Reset the GPU's error counters, as with a replaced GPU."""
+    """Reset the GPU's error counters, as with a replaced GPU; return the lab's state."""
     chosen(lab, host, options).clear_values("gpu-ecc")
     return lab

@@ -28,7 +28,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Set the GPU to the temperature of one at work: the begin of the gradual fault."""
+    """Set the GPU to the temperature of one at work: the start of the gradual fault; return the lab's state."""
     step(lab, host, options, 0)
     return lab
 
@@ -47,7 +47,7 @@ def step(lab: LabState, host: LabHost, options: Mapping[str, str], minutes: floa
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Restore the GPU's temperature and clocks."""
+    """Restore the GPU's temperature and clocks; return the lab's state."""
     chosen(lab, host, options).clear_values(_NAME)
     return lab
 

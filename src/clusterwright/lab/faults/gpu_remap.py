@@ -14,7 +14,7 @@ refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Simulate one memory row of the GPU that will be remapped at the next reset."""
+    """Simulate one memory row of the GPU that will be remapped at the next reset; return the lab's state."""
     gpu = chosen(lab, host, options)
     gpu.set_values("gpu-remap", lasting={"remap.uncorrected": 1}, remap_pending=1)
     gpu.xid(63, "Row Remapper: New row marked for remapping, reset gpu to activate.")
@@ -22,6 +22,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Reset the GPU's counters, as with a replaced GPU."""
+    """Reset the GPU's counters, as with a replaced GPU; return the lab's state."""
     chosen(lab, host, options).clear_values("gpu-remap")
     return lab

@@ -34,14 +34,14 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Report the XID of the options in the host's kernel log and in NVML's events."""
+    """Report the XID of the options in the host's kernel log and in NVML's events; return the lab's state."""
     number = _number(options)
     chosen(lab, host, options).xid(number, _MESSAGES.get(number, "simulated"))
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Do nothing: the log entry of an XID stays."""
+    """Do nothing: the log entry of an XID stays; return the lab's state."""
     return lab
 
 

@@ -14,7 +14,7 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Drop the packets that the host sends on its links, as with one broken fiber of two.
+    """Drop the packets that the host sends on its links, as with one broken fiber of two; return the lab's state.
 
     The carrier stays, requests arrive, no reply leaves.
     """

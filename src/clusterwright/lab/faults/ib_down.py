@@ -14,7 +14,7 @@ refuse = chosen  # raises if there is no such port
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Set the RDMA port down, count the event, and log it in the kernel log."""
+    """Set the RDMA port down, count the event, and log it in the kernel log; return the lab's state."""
     port = chosen(lab, host, options)
     port.set_values(state="1: DOWN", phys_state="2: Polling")
     port.grow({"counters/link_downed": 1})
@@ -23,6 +23,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Bring the RDMA port up, with counters at zero."""
+    """Bring the RDMA port up, with counters at zero; return the lab's state."""
     chosen(lab, host, options).reset()
     return lab

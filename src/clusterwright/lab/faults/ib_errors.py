@@ -18,12 +18,12 @@ _GROWTH = {
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Raise the RDMA port's error counters; injected again, they rise again."""
+    """Raise the RDMA port's error counters; injected again, they rise again; return the lab's state."""
     chosen(lab, host, options).grow(_GROWTH)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Reset the RDMA port: up, with counters at zero."""
+    """Reset the RDMA port: up, with counters at zero; return the lab's state."""
     chosen(lab, host, options).reset()
     return lab

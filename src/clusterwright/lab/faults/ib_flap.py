@@ -25,6 +25,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Reset the RDMA port: up, with counters at zero."""
+    """Reset the RDMA port: up, with counters at zero; return the lab's state."""
     chosen(lab, host, options).reset()
     return lab

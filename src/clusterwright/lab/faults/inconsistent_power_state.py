@@ -12,10 +12,10 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Do nothing here: the lab's power switch finds the fault in the journal."""
+    """Do nothing here: the lab's power switch finds the fault in the journal; return the lab's state."""
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Do nothing: requests made to the power switch meanwhile are not repeated."""
+    """Do nothing: requests made to the power switch meanwhile are not repeated; return the lab's state."""
     return lab

@@ -15,7 +15,7 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Kill the host as by a power cut: cut its links, then kill all its processes.
+    """Kill the host as by a power cut: cut its links, then kill all its processes; return the lab's state.
 
     Links first, as a dying process would still send FIN or RST.
     """

@@ -74,7 +74,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """End the leaking process; harmless if it has ended with its job or its host."""
+    """End the leaking process; harmless if it has ended with its job or its host; return the lab's state."""
     keeper = lab.processes.get(host.name)
     if keeper and boot.init_of(keeper) is not None:
         inside(lab, host, "systemctl", "stop", UNIT)

@@ -34,7 +34,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Bring the NVLink up, with counters at zero."""
+    """Bring the NVLink up, with counters at zero; return the lab's state."""
     gpu = chosen(lab, host, options)
     gpu.clear_values(f"nvlink-down-{_link(gpu, options)}")
     return lab

@@ -14,11 +14,11 @@ LONGEST_S = 601
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Check the option `seconds`; the lab's power switch finds the fault in the journal."""
+    """Check the option `seconds`; the lab's power switch finds the fault in the journal; return the lab's state."""
     parse_number(options, "seconds", 10, LONGEST_S)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Do nothing: the next request to the power switch has no delay."""
+    """Do nothing: the next request to the power switch has no delay; return the lab's state."""
     return lab

@@ -20,7 +20,7 @@ SHUTDOWN_LIMIT_S = 100  # systemd kills a stopping unit after 90 s (DefaultTimeo
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Reboot the host by systemd's Ctrl-Alt-Del (SIGINT) and wait until it responds to SSH.
+    """Reboot the host by systemd's Ctrl-Alt-Del (SIGINT) and wait until it responds to SSH; return the lab's state.
 
     It needs no network, so an isolated host reboots as well.
     """
@@ -44,5 +44,5 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Do nothing: the rebooted host is up already."""
+    """Do nothing: the rebooted host is up already; return the lab's state."""
     return lab

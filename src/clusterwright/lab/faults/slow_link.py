@@ -22,7 +22,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Shape the host's links to the requested rate."""
+    """Shape the host's links to the requested rate; return the lab's state."""
     rate_bits_per_s = _rate(options)
     for link in links(host, options):
         network.reshape(host, link, rate_bits_per_s)
@@ -30,7 +30,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Shape the links to the rate in the cluster file."""
+    """Shape the links to the rate in the cluster file; return the lab's state."""
     for link in links(host, options):
         network.reshape(host, link, link.rate_bits_per_s)
     return lab

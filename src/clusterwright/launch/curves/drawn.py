@@ -91,7 +91,7 @@ def _restart(restart: dict[str, Any]) -> str:
 
 
 def number(curve: Curve, value: float) -> str:
-    """Format a value of a curve with its unit."""
+    """Return a value of a curve as text with its unit."""
     if curve.share:
         return f"{value:.1%}"
     for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):

@@ -123,7 +123,7 @@ def _session(event: Event, user: str, *, joined: bool) -> Session:
 
 
 def listed(cluster: Cluster, connection: Connection, *, user: str | None = None) -> list[dict[str, str]]:
-    """List the sessions in the queue: of the user, or of all users for root.
+    """Return the sessions in Slurm's queue: of the user, or without one of all users for root.
 
     Raises:
         WrightError: the control host does not answer.
@@ -191,7 +191,7 @@ def _failed(event: Event) -> WrightError:
 
 
 def _describe_outcome(events: list[Event]) -> str:
-    """Describe the state of the job after an interrupt, as a text."""
+    """Return the state of the job after an interrupt, as a text."""
     last = events[-1] if events else {}
     if last.get("event") == "cancelled":
         return _("job {job} was canceled", job=last["job"])

@@ -49,7 +49,7 @@ class Fitted:
 
 
 def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
-    """Check the options and fill in defaults.
+    """Return the options of a session with defaults filled in; raise WrightError if they do not fit the cluster.
 
     Raises:
         WrightError: the partition does not exist, has no host with enough GPUs, or allows less time.

@@ -57,12 +57,12 @@ def mpi_task(environment: Environment) -> str | None:
 
 
 def _lines(value: str, _environment: Environment, read: ReadText) -> tuple[SlotHost, ...]:
-    """Parse a file with a host in each line, once for each slot."""
+    """Return the hosts of a file with a host in each line, once for each slot."""
     return parse_hostfile(read(value), value)
 
 
 def _pe_hostfile(value: str, _environment: Environment, read: ReadText) -> Iterator[SlotHost]:
-    """Parse Grid Engine's file: host, slots, queue instance, processors."""
+    """Return the hosts and slots of Grid Engine's file: host, slots, queue instance, processors."""
     for line in read(value).splitlines():
         name, *more = line.split() or [""]
         if name:
@@ -70,19 +70,19 @@ def _pe_hostfile(value: str, _environment: Environment, read: ReadText) -> Itera
 
 
 def _pairs(value: str, _environment: Environment, _read: ReadText) -> Iterator[SlotHost]:
-    """Parse LSF's pairs: `hostA 4 hostB 8`."""
+    """Return the hosts and slots of LSF's pairs: `hostA 4 hostB 8`."""
     fields = value.split()
     for name, slots in zip(fields[::2], fields[1::2], strict=False):
         yield SlotHost(name, int(slots) if slots.isdecimal() else None)
 
 
 def _repeated_names(value: str, _environment: Environment, _read: ReadText) -> Iterator[SlotHost]:
-    """Parse LSF's list: a host once for each slot."""
+    """Return the hosts of LSF's list, which has a host once for each slot."""
     return (SlotHost(name, 1) for name in value.split())
 
 
 def _slurm(value: str, environment: Environment, _read: ReadText) -> Iterator[SlotHost]:
-    """Parse Slurm's node list and its tasks of each node: `n[1-3]` and `4(x2),3`."""
+    """Return the hosts and slots of Slurm's node list and its tasks of each node: `n[1-3]` and `4(x2),3`."""
     counts: list[int] = []
     for part in environment.get("SLURM_TASKS_PER_NODE", "").split(","):
         count, _repeated, times = part.strip().removesuffix(")").partition("(x")

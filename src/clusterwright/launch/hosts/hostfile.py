@@ -31,12 +31,12 @@ class SlotHost:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the name is that of a host, which a variable of the environment need not have."""
+        """Return True if the name is that of a host, which one in an environment variable need not be."""
         return _NAME.fullmatch(self.name) is not None
 
     @property
     def target(self) -> str:
-        """The argument of ssh: `host` or `user@host`."""
+        """Return the host's argument of ssh: `host` or `user@host`."""
         return f"{self.user}@{self.name}" if self.user else self.name
 
 

@@ -69,7 +69,7 @@ def start_on_hosts(
     base_folder: Path = Path(),
     remotes: Mapping[str, Remote] | None = None,
 ) -> RunFolder:
-    """Start a run in `folder/NAME`, which all hosts must see; hosts beyond the job's nodes stand by.
+    """Start and return a run in `folder/NAME`, which all hosts must see; hosts beyond its nodes stand by.
 
     Raises:
         WrightError: a host is unfit, the job needs a scheduler or more hosts, or no supervisor starts.
@@ -99,7 +99,9 @@ def start_on_hosts(
 def resume_on_hosts(
     run: EndedRun, hosts: Sequence[SlotHost], remotes: Mapping[str, Remote] | None = None
 ) -> RunFolder:
-    """Start an ended run again, from its newest checkpoint; `hosts`: in place of those that it had, if there are any.
+    """Start an ended run again, from its newest checkpoint, and return it.
+
+    `hosts`, if there are any, replace those that it had.
 
     Raises:
         WrightError: a host is unfit, the job needs more hosts, or no supervisor starts.
@@ -135,7 +137,7 @@ def preview(job: Job, hosts: Sequence[SlotHost], folder: Path, base_folder: Path
 
 @contextlib.contextmanager
 def hold_lease(run: Path) -> Iterator[None]:
-    """Keep the run alive during the block, and cancel it if this process is killed in it."""
+    """Keep the run alive during a `with` block, and cancel it if this process is killed in it."""
     over = threading.Event()
 
     def renew() -> None:

@@ -93,7 +93,10 @@ def _foreign_folder(step: PathStep, _risk: str) -> WrightError:
 
 
 def build(tool: str, folder: Path, tag: str) -> BuiltImage | None:
-    """Build the image and record it in image.lock.json; None if the build fails: its output is in build.log."""
+    """Build the image and record it in image.lock.json; return what was recorded, None if the build fails.
+
+    The output of the build is in build.log.
+    """
     log: list[str] = []
     on_terminal = writer_to(sys.stderr)
 

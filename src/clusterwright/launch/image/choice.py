@@ -66,7 +66,7 @@ class ImageChoice:
 def choose_image(
     cluster: Cluster, job: Job | None = None, requirements: str = "", base: str = ""
 ) -> ImageChoice:
-    """Choose the versions for a cluster.
+    """Return the versions and the base image that suit a cluster and a job.
 
     `base` replaces the base image: one with `pytorch` in its name has PyTorch and Python, any other has none.
 

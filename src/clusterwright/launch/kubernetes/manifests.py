@@ -127,7 +127,7 @@ _WIDTH = 120
 def manifests(
     cluster: Cluster, jobs: tuple[Job, ...], options: ManifestOptions
 ) -> tuple[dict[str, str], list[str]]:
-    """Render the manifests as text by path, and list what was not converted.
+    """Return the Kubernetes manifests as text by path, and what was not converted.
 
     Raises:
         SpecError: the cluster cannot run a job.
@@ -170,7 +170,7 @@ def _of_job(job: Job, note: str) -> str:
 
 
 def text(objects: list[Object]) -> str:
-    """Serialize objects as YAML documents."""
+    """Return Kubernetes objects as YAML documents."""
     writer = YAML(typ="rt")
     writer.default_flow_style = False
     writer.width = _WIDTH

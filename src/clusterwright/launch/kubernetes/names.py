@@ -12,7 +12,7 @@ LONGEST, LONGEST_JOB = 63, 63 - len("-node-0-65535")
 
 
 def label(text: str, longest: int = LONGEST) -> str:
-    """Convert a text to a Kubernetes name: lower case, with hyphens for other characters.
+    """Return a text as a Kubernetes name: lower case, with hyphens for other characters.
 
     Raises:
         WrightError: the result is empty or too long.
@@ -33,7 +33,7 @@ def label(text: str, longest: int = LONGEST) -> str:
 
 
 def labels(texts: tuple[str, ...]) -> dict[str, str]:
-    """Convert texts to unique Kubernetes names.
+    """Return texts as unique Kubernetes names.
 
     Raises:
         WrightError: two texts have the same name.

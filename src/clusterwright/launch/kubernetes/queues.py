@@ -37,9 +37,9 @@ def _part(cluster: Cluster, team: str) -> float:
 
 
 def split(amount: int, parts: Mapping[str, float], most: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Divide an amount by the largest remainder method; amounts above `most` go to the others in proportion.
+    """Return an amount divided by the largest remainder method; what exceeds `most` goes to the others.
 
-    The results add up to `amount`, unless all parts are 0 or all names are at their `most`.
+    In proportion. The results add up to `amount`, unless all parts are 0 or all names are at their `most`.
     """
     limits, full = most or {}, dict[str, int]()
     while True:

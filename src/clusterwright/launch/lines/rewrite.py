@@ -35,7 +35,7 @@ class Rewritten:
 
     @property
     def line(self) -> str:
-        """The program as one line to read."""
+        """Return the program as one line to read."""
         return self.program[2] if is_shell_line(self.program) else shlex.join(self.program)
 
 

@@ -81,7 +81,7 @@ def _cached(file: Path) -> Learned | None:
 
 
 def _query(access: Unmanaged, cached: Learned | None, named: str | None, now: float) -> Learned:
-    """Query Slurm, and look for a shared folder unless one is cached."""
+    """Return what Slurm reports, with a shared folder, which is searched unless one is cached."""
     host = Host(login_of(access), access.login or "localhost")
     texts, python = _slurm_texts(host)
     shared = cached.shared if cached and named in (None, cached.shared) else find_shared(host, named)

@@ -136,7 +136,7 @@ def _catalog_model(gres_type: str, features: Sequence[str]) -> str:
 
 
 def _groups(nodes: Iterable[Node]) -> dict[str, _Group]:
-    """Group nodes by hardware and partitions; a group's name tells the GPUs, or else the CPUs."""
+    """Return nodes grouped by hardware and partitions; a group's name tells the GPUs, or else the CPUs."""
     by_hardware: dict[tuple[str, ...], list[Node]] = {}
     for node in nodes:
         fields = (

@@ -37,7 +37,10 @@ class Adapter:
 
     @property
     def needs_only_torch(self) -> bool:
-        """True if the framework needs no variables or options beyond torch's, which every launcher sets."""
+        """Return True if the framework needs no variables or options beyond torch's.
+
+        Every launcher sets those.
+        """
         return self.variables is nothing and self.arguments is unchanged
 
 

@@ -40,10 +40,10 @@ class Launcher:
 
     @property
     def is_supervised(self) -> bool:
-        """Whether the supervisor's agents monitor the ranks."""
+        """Return True if the supervisor's agents monitor the ranks of this launcher."""
         return self.job_command is None
 
     @property
     def is_agent(self) -> bool:
-        """Whether the agent itself forks the ranks."""
+        """Return True if the agent itself forks the ranks."""
         return self.on_host is None and self.job_command is None

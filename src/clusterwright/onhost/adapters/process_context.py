@@ -30,17 +30,17 @@ class ProcessContext:
 
     @property
     def world(self) -> int:
-        """Number of ranks of the job."""
+        """Return the number of ranks of the job."""
         return len(self.hosts) * self.ranks
 
     @property
     def rank(self) -> int:
-        """Global rank; for a process that starts ranks, that of the first of them."""
+        """Return the global rank; for a process that starts ranks, that of the first of them."""
         return self.host * self.ranks + max(0, self.local_rank)
 
     @property
     def starts_ranks(self) -> bool:
-        """True for a process that starts its host's ranks and is none itself."""
+        """Return True for a process that starts its host's ranks and is none itself."""
         return self.local_rank < 0
 
     def parallel_option(self, name: str) -> Any:
@@ -49,7 +49,7 @@ class ProcessContext:
 
 
 def read(environ: Mapping[str, str], *, starts_ranks: bool = False) -> ProcessContext:
-    """Read the context of this process from the environment variables of Slurm, Open MPI, torch or the agent."""
+    """Return the context of this process from the environment variables of Slurm, Open MPI, torch or the agent."""
     hosts = tuple(filter(None, environ.get(HOSTS, "").split(","))) or ("localhost",)
     ranks = int(environ.get(RANKS) or environ.get("LOCAL_WORLD_SIZE") or 1)
     address, _, port = environ.get(FIRST_HOST, "").rpartition(":")

@@ -233,7 +233,7 @@ def query_smi() -> List[str]:
 
 
 def begin_pair(options: Optional[Json]) -> Optional[processes.Process]:
-    """Start pair.py, a stream to or from another host; None if none is requested."""
+    """Start and return pair.py, a stream to or from another host; None if none is requested."""
     if not options:
         return None
     program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "pair.py")

@@ -31,7 +31,10 @@ def main() -> int:
 
 
 def start(options: Json, local: int, scratch: str) -> processes.Process:
-    """Start the rank with this local rank, as options describe; its output goes to this program's stdout and stderr."""
+    """Start and return the process of the rank with this local rank, as options describe.
+
+    Its output goes to this program's stdout and stderr.
+    """
     rank = options["first_rank"] + local
     rank_variables = {"RANK": rank, "LOCAL_RANK": local, "WORLD_SIZE": options["ranks"]}
     master_variables = {"MASTER_ADDR": options["address"], "MASTER_PORT": options["port"]}

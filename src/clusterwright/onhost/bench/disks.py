@@ -64,7 +64,7 @@ def fio_jobs(folder: str, options: Json) -> Json:
 
 
 def fio(folder: str, how: List[str]) -> processes.Result:
-    """Run one fio job on the file `large`, which the next jobs read again.
+    """Run one fio job on the file `large`, which the next jobs read again; return its result.
 
     The folder comes before the file name, since fio ignores a directory that follows it.
     """

@@ -174,7 +174,7 @@ class Readings:
             self.rows.append((time.monotonic(), dict(self.read(out))))
 
     def read(self, out: str) -> "List[Tuple[int, Json]]":
-        """Parse nvidia-smi's output: index and readings of each GPU, by the first name of each field."""
+        """Return index and readings of each GPU from nvidia-smi's output, by the first name of each field."""
         titles = [next(aliases[0] for aliases in FIELDS if names[0] in aliases) for names in self.fields]
         rows = []
         for line in out.splitlines():

@@ -21,7 +21,7 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Serve both directions as the server, or measure one after the other as the client."""
+    """Serve both directions as the server, or as the client measure one after the other and print the rates as JSON."""
     options = json.load(sys.stdin)
     end = {"iperf3": (iperf3_server, iperf3_client), "tcp": (tcp_server, tcp_client)}[options["tool"]]
     if options["role"] == "server":
@@ -73,9 +73,9 @@ def parsed(out: str) -> Json:
 
 
 def tcp_server(options: Json) -> int:
-    """Serve first the direction to the server, whose bytes it reports to the client, then the direction back.
+    """Serve first the direction to the server, then the direction back; return the exit code.
 
-    Each direction has one connection per stream.
+    The bytes of the first are reported to the client. Each direction has one connection per stream.
     """
     with socket.create_server((options["address"], options["port"]), backlog=64) as listening:
         listening.settimeout(options["seconds"] + CONNECT_TIMEOUT_S)
@@ -111,7 +111,7 @@ def tcp_client(options: Json, direction: str) -> Json:
 
 
 def connect(options: Json) -> socket.socket:
-    """Connect to the server from this host's own address, retrying until it listens."""
+    """Connect to the server from this host's own address, retrying until it listens; return the connection."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         try:

@@ -145,7 +145,7 @@ def run_test(argv: List[str], limit_s: float) -> Json:
 
 
 def connected(options: Json) -> socket.socket:
-    """Connect to the server's control port, retrying until it listens."""
+    """Connect to the server's control port, retrying until it listens; return the connection."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         try:

@@ -54,7 +54,10 @@ def main() -> int:
 
 
 def start(options: Json, local: int, run: str, output: Any) -> processes.Process:
-    """Start one rank with the agent's variables (onhost/supervisor/host/generation.py); it dies with this process."""
+    """Start and return the process of one rank with the agent's variables; it dies with this process.
+
+    For the variables see onhost/supervisor/host/generation.py.
+    """
     threads = max(1, len(os.sched_getaffinity(0)) // options["ranks_here"])
     rank_variables = {
         "RANK": options["first_rank"] + local,

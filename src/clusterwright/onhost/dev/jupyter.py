@@ -179,5 +179,5 @@ class Jupyter:
 
 
 def _seconds(text: str) -> float:
-    """Parse `2026-11-22T19:00:00.123456Z` to epoch seconds."""
+    """Return `2026-11-22T19:00:00.123456Z` as epoch seconds."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()  # noqa: FURB162 (3.8 reads no Z)

@@ -252,7 +252,7 @@ class WaitingRequest:
         return bool(ready) and not os.read(sys.stdin.fileno(), 4096)
 
     def abandon(self) -> int:
-        """Cancel a session that this request submitted and no client waits for any more; a joined one stays."""
+        """Cancel the session's job if this request submitted it, as no client waits; return 1. A joined one stays."""
         if self.ours:
             run_slurm("scancel", self.job)
         emit_event("cancelled" if self.ours else "left", job=self.job)
@@ -260,7 +260,7 @@ class WaitingRequest:
 
 
 def show(request: Dict[str, Any]) -> int:
-    """List the user's sessions to the client; for root on request those of all users."""
+    """Send the client the user's sessions, for root on request those of all users; return 0."""
     emit_event("sessions", rows=queued(everybody=request["everybody"]))
     return 0
 

@@ -170,7 +170,7 @@ def memory_bytes(value: Any) -> int:
 
 
 def parsed(line: bytes) -> Optional[Event]:
-    """Parse a line into an event; None for a line longer than LONGEST, or without valid `event` and `time`.
+    """Return the event of a line; None for a line longer than LONGEST, or without valid `event` and `time`.
 
     An event without `generation` gets 0; one with an invalid `generation` is None too.
     """

@@ -63,7 +63,7 @@ def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
 
 
 def split(argv: Argv) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """Split a command line into the launcher's options, each with its value, and the program."""
+    """Return the launcher's options of a command line, each with its value, and the program."""
     options, remaining = [], list(argv)
     while remaining and remaining[0].startswith("-"):
         bare = "=" in remaining[0] or remaining[0] in _NO_VALUE

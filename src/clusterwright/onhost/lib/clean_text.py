@@ -66,7 +66,7 @@ class CleanStream:
         self.unfiltered = self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        """Write the text to the wrapped stream, cleaned."""
+        """Write the text to the wrapped stream, cleaned; return the number of characters."""
         self.unfiltered.write(clean(text))
         return len(text)
 

@@ -56,7 +56,7 @@ def append(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 def replacing(
     path: Path, *, mode: Optional[int] = None, owner: Optional[Tuple[int, int]] = None, durable: bool = True
 ) -> Iterator[Any]:
-    """Open a binary file that replaces `path` at the end of the block, or is removed if the block raises.
+    """Open a binary file for a `with` block; at its end the file replaces `path`, after an error it is removed.
 
     `file.name` is its path until then, for a program that checks it; flush it first.
     """

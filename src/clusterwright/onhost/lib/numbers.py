@@ -21,7 +21,9 @@ def ascii_int(text: str) -> Optional[int]:
 
 
 def json_integer(text: str) -> int:
-    """Convert an integer in a JSON document, as `parse_int` of `json.loads`; long ones could take quadratic time.
+    """Return the value of an integer in a JSON document, as `parse_int` of `json.loads`.
+
+    Long ones could take quadratic time.
 
     Raises:
         ValueError: it has more than JSON_DIGITS digits.
@@ -39,7 +41,7 @@ def plain_number(value: Any) -> Union[int, float, None]:
 
 
 def finite(value: Any) -> Optional[float]:
-    """Convert a number or a text to a finite float; None for anything else, also for an integer that is too large."""
+    """Return a number or a text as a finite float; None for anything else, also for an integer that is too large."""
     try:
         number = float(value)
     except (OverflowError, TypeError, ValueError):

@@ -9,9 +9,10 @@ Path = Union[str, "os.PathLike[str]"]
 
 @contextmanager
 def owner_access(folder: Path) -> Iterator[None]:
-    """Let this thread of root read a folder that a file server denies to root (root_squash), as the folder's owner.
+    """Let this thread of root read, during a `with` block, a folder that a file server denies to root.
 
-    Only for reading: setfsuid(2) changes the rights to files and nothing else. Without the capability it does nothing.
+    As the folder's owner (root_squash). Only for reading: setfsuid(2) changes the rights to files and nothing else.
+    Without the capability it does nothing.
     """
     owner = 0
     if os.geteuid() == 0:

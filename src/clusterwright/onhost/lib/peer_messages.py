@@ -20,7 +20,7 @@ MAC_BYTES = 64  # hexadecimal SHA-256
 
 
 def parse_message(line: bytes) -> Dict[str, Any]:
-    """Parse one JSON object.
+    """Return the JSON object of a message of a peer.
 
     Raises:
         ValueError: not UTF-8, not JSON, not an object, nested too deeply, or with a number that is too large.
@@ -46,7 +46,9 @@ def _finite(digits: str) -> float:
 
 
 def read_greeting(connection: socket.socket, limit_s: float = GREETING_S) -> bytes:
-    """Read the first line of a peer that has not authenticated, nothing after it, within the limit in any case.
+    """Read and return the first line of a peer that has not authenticated, within the limit in any case.
+
+    Nothing after the line is read.
 
     Raises:
         OSError: no line of GREETING_BYTES came in time, or the peer is gone.
@@ -133,5 +135,5 @@ def _digest(key: bytes, content: str) -> str:
 
 
 def _bytes(content: str) -> bytes:
-    """Encode text of a peer, which may have lone surrogates."""
+    """Return text of a peer, which may have lone surrogates, as UTF-8."""
     return content.encode("utf-8", "surrogatepass")

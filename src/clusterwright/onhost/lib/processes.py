@@ -58,10 +58,10 @@ def run(
     merge: bool = False,
     limit: int = OUTPUT_BYTES,
 ) -> Result:
-    """Run a program until it ends or exceeds its time or output limit; then its whole process group is killed.
+    """Run a program and return its result; after its time or output limit its whole process group is killed.
 
-    Without a time limit it stays in this process group and ends with it. With `merge`, `out` includes stderr.
-    A missing program has code 127, as in a shell.
+    Without a time limit it stays in this process group and ends with it. With `merge`, `out` includes stderr. A
+    missing program has code 127, as in a shell.
     """
     options = {"env": env, "stdin": PIPE if stdin else DEVNULL, "stderr": STDOUT if merge else PIPE}
     try:
@@ -76,7 +76,7 @@ def run(
 
 
 def start(argv: Sequence[str], **options: Any) -> Process:
-    """Start a program in the background, without stdin unless the options (of Popen) set it.
+    """Start and return a program in the background, without stdin unless the options (of Popen) set it.
 
     Raises:
         OSError: the program is missing or cannot be run.
@@ -93,7 +93,7 @@ def collect(
     limit: int = OUTPUT_BYTES,
     on_output: Optional[Callable[[bytes], None]] = None,
 ) -> Result:
-    """Read a program's output until it ends; one that exceeds a limit is killed with its process group.
+    """Read a program's output until it ends; return its result. At a limit its process group is killed.
 
     `on_output` is called with each chunk of its stdout at once.
     """

@@ -74,7 +74,7 @@ class RunState(NamedTuple):
 
     @property
     def has_ended(self) -> bool:
-        """True if the run has an outcome."""
+        """Return True if the run has an outcome."""
         return self.state in EXIT_CODES
 
 

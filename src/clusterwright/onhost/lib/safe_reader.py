@@ -92,7 +92,7 @@ class Budget:
 
 @contextmanager
 def reading_budget(budget: Budget) -> Iterator[None]:
-    """Charge all reading of this thread to the budget, with the time that passes.
+    """Charge all reading of this thread in a `with` block to the budget, with the time that passes.
 
     Raises:
         OverBudgetError: from any function of this module, once nothing remains.
@@ -142,7 +142,7 @@ class _Charged(io.FileIO):
     """A file whose bytes are charged to the active budget."""
 
     def readinto(self, into: Any) -> Any:
-        """Read into the buffer and charge the bytes to the budget."""
+        """Read from the file into the buffer and charge the bytes to the budget; return their number."""
         count = super().readinto(into)
         _charge(count or 0)
         return count
@@ -150,7 +150,7 @@ class _Charged(io.FileIO):
 
 @contextmanager
 def open_regular(path: Path, *, inside: Optional[Path] = None) -> Iterator[BinaryIO]:
-    """Open a regular file for reading; never block, never follow a link to it.
+    """Open a regular file for reading during a `with` block; never block, never follow a link to it.
 
     With `inside`, the path must not leave that folder by a link in a parent folder either.
 
@@ -272,7 +272,7 @@ def modified(path: Path) -> Optional[float]:
 
 
 def read_bytes(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = None) -> bytes:
-    """Read a whole regular file of at most `limit` bytes; `inside` as in `open_regular`.
+    """Return the content of a regular file of at most `limit` bytes; `inside` as in `open_regular`.
 
     Raises:
         UnsafeFileError: not a regular file, or larger than the limit.
@@ -287,7 +287,7 @@ def read_bytes(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = 
 
 
 def read_text(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = None) -> str:
-    """Read a whole file as UTF-8 with invalid bytes replaced; raises as `read_bytes`."""
+    """Return the content of a file as text, UTF-8 with invalid bytes replaced; raises as `read_bytes`."""
     return read_bytes(path, limit, inside=inside).decode("utf-8", "replace")
 
 
@@ -308,7 +308,7 @@ def read_object(path: Path, limit: int = DOCUMENT_BYTES, *, inside: Optional[Pat
 
 
 def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
-    """Parse a JSON object in UTF-8; empty for anything else, also for deep nesting and integers of more than 40 digits.
+    """Return a JSON object in UTF-8; empty for anything else, also deep nesting and integers over 40 digits.
 
     A number that is not finite becomes None.
     """
@@ -320,7 +320,7 @@ def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
 
 
 def parse_document(data: Union[bytes, str], *, allow_nan: bool = False, depth: int = DEPTH) -> Any:
-    """Parse JSON in UTF-8; a number that is not finite becomes None unless `allow_nan`.
+    """Return parsed JSON in UTF-8; a number that is not finite becomes None unless `allow_nan`.
 
     Raises:
         ValueError: the text is no JSON, is nested deeper than `depth`, or has an integer of more than 40 digits.
@@ -347,7 +347,7 @@ def _is_nested_deeper(text: str, depth: int) -> bool:
 
 
 def read_part(path: Path, size: int, offset: int = 0, *, inside: Optional[Path] = None) -> bytes:
-    """Read at most `size` bytes from an offset on; a negative offset counts from the end.
+    """Return at most `size` bytes of a file from an offset on; a negative offset counts from the end.
 
     Raises:
         UnsafeFileError: not a regular file.

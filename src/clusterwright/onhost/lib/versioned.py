@@ -34,7 +34,7 @@ class Kind:
         self.schema, self._is_valid, self._migrations = schema, is_valid, migrations
 
     def parse(self, data: Union[bytes, str], path: Path) -> Json:
-        """Parse and validate a document and migrate it to the present schema.
+        """Return a parsed and validated document, migrated to the present schema.
 
         Raises:
             NewerSchema: a newer version wrote it.

@@ -55,7 +55,7 @@ class Watch:
 
     @property
     def is_overdue(self) -> bool:
-        """True if the heartbeat alert is late, so that no alert can arrive.
+        """Return True if the heartbeat alert is late, so that no alert can arrive.
 
         Prometheus, Alertmanager or the connection between them has failed.
         """

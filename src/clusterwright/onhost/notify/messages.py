@@ -62,7 +62,7 @@ def note(alert: Mapping[str, Any], name: str) -> str:
 
 
 def sanitize(text: str) -> str:
-    """Remove control and direction characters and neutralize `@`: names of jobs and runs are untrusted text."""
+    """Return text without control and direction characters, and with `@` neutralized: names are untrusted."""
     spaced = "".join(" " if ord(letter) < 32 else letter for letter in str(text))
     return UNSAFE.sub("", spaced).replace("@", "＠")
 

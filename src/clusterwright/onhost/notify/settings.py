@@ -55,7 +55,7 @@ def request_token(settings: NotifySettings) -> str:
 
 
 def channel_address(settings: NotifySettings, name: str) -> tuple[str, str]:
-    """Read URL and signing key ("" if none) of a chat channel from its file, which a site may change any time."""
+    """Return URL and signing key ("" if none) of a chat channel from its file, which may change any time."""
     with open(f"{settings.secrets}/{name}", encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip()]
     return lines[0], (lines[1] if len(lines) > 1 else "")

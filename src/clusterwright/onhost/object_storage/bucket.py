@@ -252,7 +252,7 @@ def _require_size(name: str, actual: int, size: int) -> None:
 
 
 def _read(file: BinaryIO, count: int, name: str) -> bytes:
-    """Read exactly `count` bytes; raises BucketError if the file ends early."""
+    """Read and return exactly `count` bytes; raises BucketError if the file ends early."""
     data = file.read(count)
     if len(data) != count:
         raise BucketError(f"{name}: the file ended early")

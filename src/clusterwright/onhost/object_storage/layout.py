@@ -33,7 +33,7 @@ class Target:
 
 
 def parse_target(url: str) -> Target:
-    """Parse `s3://BUCKET/PREFIX`, as the job file has it."""
+    """Return bucket and prefix of `s3://BUCKET/PREFIX`, as the job file has it."""
     bucket, _, prefix = url[len(SCHEME) :].partition("/")
     prefix = prefix.strip("/")
     return Target(bucket, f"{prefix}/" if prefix else "")
@@ -68,7 +68,7 @@ def format_record(upload: UploadRecord) -> bytes:
 
 
 def parse_record(data: bytes, step: int) -> UploadRecord:
-    """Parse the object in `complete/` of a step.
+    """Return the record in the object in `complete/` of a step.
 
     Raises:
         InvalidUploadError: it is damaged, of another step or of a newer version, or a name is unsafe.

@@ -188,7 +188,7 @@ def library_message(error: Exception) -> str:
 
 
 def _refuse(folder: Folder, code: str, reason: str) -> int:
-    """Write why the run must not start; the page of the code explains it."""
+    """Log and store why the run must not start, without secrets; return EXIT_FAILED."""
     text = without_secrets(f"{reason} (wright explain {code})", os.environ)
     log(text)
     folder.write(REASON, {"code": code, "reason": text})

@@ -62,7 +62,7 @@ class Uploads:
         return steps_of(self._bucket.names(COMPLETE))
 
     def upload(self, step: int) -> Optional[Uploaded]:
-        """Verify a local checkpoint and upload it; None if it is not complete or was removed since.
+        """Verify a local checkpoint, upload it and return what was uploaded; None if it is incomplete or removed.
 
         Raises:
             DamagedCheckpointError: its bytes differ from what was saved.
@@ -147,7 +147,9 @@ class Uploads:
             raise InvalidUploadError(f"{name} {error}") from None
 
     def restore(self, after_step: int = -1) -> Restored:
-        """Restore the newest upload after a step that is intact into the local folder, every byte verified.
+        """Restore the newest intact upload after a step into the local folder, every byte verified; return its step.
+
+        Also the uploads that were skipped.
 
         Raises:
             NoIntactUploadError: there are uploads after the step, and none is intact.

@@ -37,7 +37,7 @@ def config(path: str) -> bytes:
 
 
 def read_number(space: bytes, offset: int, form: str) -> int:
-    """Read a number of struct format `form` in configuration space; beyond its end all ones, as if no device."""
+    """Return a number of struct format `form` in configuration space; beyond its end all ones, as if no device."""
     size = struct.calcsize(form)
     return int(struct.unpack(form, (space[offset : offset + size] + b"\xff" * size)[:size])[0])
 

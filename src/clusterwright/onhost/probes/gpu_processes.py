@@ -20,7 +20,7 @@ def text(path: str) -> str:
 
 
 def process(line: str) -> Dict[str, Any]:
-    """Parse one row of nvidia-smi's compute processes; add the process's Slurm job ("" for none) and its name."""
+    """Return one row of nvidia-smi's compute processes, with the process's Slurm job ("" for none) and its name."""
     uuid, pid, mib = (cell.strip() for cell in line.split(","))
     name = text("/proc/%s/comm" % pid).strip()
     return {"uuid": uuid, "pid": int(pid), "mib": mib, "job": job_of_process(int(pid)) or "", "name": name}

@@ -31,7 +31,7 @@ OF_PORT = (
 
 
 def reading(tree: str) -> Dict[str, Any]:
-    """Read the counters of all links from sysfs, by link and name; `at` is in seconds since boot."""
+    """Return the counters of all links from sysfs, by link and name; `at` is in seconds since boot."""
     links: Dict[str, Dict[str, int]] = {}
     places: List[Tuple[str, str, Tuple[str, ...]]] = []
     places += [

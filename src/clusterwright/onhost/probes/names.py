@@ -7,7 +7,7 @@ from typing import List
 
 
 def forward(name: str) -> List[str]:
-    """Resolve a name to its IPv4 addresses; none if it is unknown."""
+    """Return the IPv4 addresses of a name; none if it is unknown."""
     try:
         return sorted({str(info[4][0]) for info in socket.getaddrinfo(name, None, socket.AF_INET)})
     except OSError:
@@ -15,7 +15,7 @@ def forward(name: str) -> List[str]:
 
 
 def reverse(address: str) -> List[str]:
-    """Resolve an address to its names, the canonical one first; none if it is unknown."""
+    """Return the names of an address, the canonical one first; none if it is unknown."""
     try:
         official, aliases, _ = socket.gethostbyaddr(address)
     except OSError:

@@ -23,12 +23,12 @@ def key_of(row: Json) -> Key:
 
 
 def describe_key(key: Key) -> str:
-    """Describe a QOS, team or membership by its key, for a text: `team vision`, `member alice of vision`."""
+    """Return the text for a QOS, team or membership by its key: `team vision`, `member alice of vision`."""
     return " of ".join([f"{KIND_LABELS[key[0]]} {key[1]}", *key[2:]])
 
 
 def rows_of(answers: Dict[str, List[Dict[str, str]]]) -> Rows:
-    """Convert sacctmgr's answers to dictionaries by field, with the keys of `key_of`.
+    """Return sacctmgr's answers as dictionaries by field, with the keys of `key_of`.
 
     Associations with a partition are made by hand and ignored.
     """
@@ -80,14 +80,14 @@ def value_of(have: Dict[str, str], setting: str) -> str:
 
 
 def seconds_of(value: str) -> int:
-    """Convert Slurm's duration `1-02:03:04` or `02:03:04` to seconds."""
+    """Return the seconds of Slurm's duration `1-02:03:04` or `02:03:04`."""
     days, _, clock = value.rpartition("-")
     hours, minutes, seconds = ([0, 0] + [int(part) for part in (clock or "0").split(":")])[-3:]
     return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
 def describe_changes(changes: Iterable[Tuple[str, str, str]]) -> str:
-    """Describe changes of settings as text: `GrpTRES gres/gpu 8 -> 16`."""
+    """Return changes of settings as text: `GrpTRES gres/gpu 8 -> 16`."""
     return ", ".join(f"{setting} {now or 'none'} -> {value or 'none'}" for setting, now, value in changes)
 
 

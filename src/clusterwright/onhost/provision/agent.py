@@ -95,7 +95,7 @@ def lost_error(missing_sets: Dict[str, str]) -> Optional[ChangeError]:
 
 
 def settle(host: LocalHost, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
-    """Change units, then records; units in a record's `required_by` start after it. Errors as in `apply`."""
+    """Change units, then records (units in `required_by` start after them); return the error of failed units."""
     if not of_kinds(host, ("records",)):  # most hosts, which do not load the modules for records
         return settle_units(host, changes, journal, more=False)
     change_ids = {change["id"] for change in changes}
@@ -169,7 +169,7 @@ def independent_units(host: LocalHost) -> List[str]:
 def settle_units(
     host: LocalHost, changes: List[Json], journal: "IO[str]", *, more: bool
 ) -> Optional[ChangeError]:
-    """Change all units in few calls of systemctl; unless `more` follow, journal that no restart is due any more."""
+    """Change units in few systemctl calls; return the error. Unless `more` follow, journal that none is due."""
     of_units = [change for change in changes if change["id"] != "systemd"]
     for change in of_units:
         note(journal, {"doing": change["id"]})
@@ -273,7 +273,7 @@ def sum_of(changes: List[Json]) -> str:
 
 
 def run_bundle(bundle: Json) -> Json:
-    """Check, apply, fetch packages or list the applies that can be undone; failures are in the answer's `error`."""
+    """Check, apply, fetch packages or list undoable applies; return the answer, with failures in `error`."""
     host = LocalHost(bundle)
     answer = {"facts": facts(host), "changes": [], "notes": host.notes, "error": "", "stale": False}  # type: Json
     try:
@@ -345,14 +345,14 @@ def refuse_jobs(host: LocalHost, changes: List[Json]) -> None:
 
 
 def job_steps() -> int:
-    """Count slurmstepd processes of job steps, without the one that only holds slurmd's cgroup (v2)."""
+    """Return the number of slurmstepd processes of job steps, without that which only holds slurmd's cgroup (v2)."""
     processes = [entry for entry in os.listdir("/proc") if entry.isdigit()]
     steps = [entry for entry in processes if read(f"/proc/{entry}/comm") == b"slurmstepd\n"]
     return sum(not (read(f"/proc/{entry}/cmdline") or b"").endswith(b"\0infinity\0") for entry in steps)
 
 
 def locked(host: LocalHost) -> int:
-    """Take the exclusive lock of an apply, or raise ChangeError after `lock_timeout_s`; the kernel releases it."""
+    """Hold the exclusive lock of an apply for a `with` block, or raise ChangeError after `lock_timeout_s`."""
     os.makedirs(host.resolve_path(undo.FOLDER), exist_ok=True)
     os.chmod(host.resolve_path(undo.FOLDER), 0o700)
     handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)

@@ -91,7 +91,7 @@ def complete_interrupted() -> None:
 
 
 def configure() -> Result:
-    """Configure all packages that are unpacked; wait for the lock of another apt, which dpkg itself does not."""
+    """Configure all unpacked packages and return dpkg's result; wait for the lock of another apt, as dpkg does not."""
     argv = ["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"]
     end = time.monotonic() + LOCKED_S
     while True:
@@ -102,7 +102,7 @@ def configure() -> Result:
 
 
 def reinstall(packages: Dict[str, str]) -> Result:
-    """Install packages again in these versions, or in those that the repositories have now."""
+    """Install packages again in these versions, or in those that the repositories have now; return apt's result."""
     argv = ["apt-get", "install", "-y", "--reinstall", *OPTIONS, *APT]
     result = run([*argv, *(f"{name}={version}" for name, version in packages.items())], CONFIGURE_S)
     if not result.ok:

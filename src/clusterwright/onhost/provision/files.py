@@ -57,7 +57,7 @@ def check_rights(path: str, resource: Json) -> List[str]:
 
 
 def trusted_path(path: str) -> str:
-    """Resolve the symbolic links of a path that root will change; the last part may be missing.
+    """Return a path that root will change with its symbolic links resolved; the last part may be missing.
 
     Raises:
         ChangeError: a link on the way belongs to a user, who could redirect a change by root to any file.

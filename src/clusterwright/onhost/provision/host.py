@@ -142,7 +142,7 @@ def read(path: str) -> Optional[bytes]:
 
 
 def text_of(data: bytes) -> str:
-    """Decode a file's content for JSON: bytes that are not UTF-8 become lone surrogates (PEP 383)."""
+    """Return a file's content as text for JSON: bytes that are not UTF-8 become lone surrogates (PEP 383)."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -152,7 +152,7 @@ def bytes_of(text: str) -> bytes:
 
 
 def read_bundle(data: bytes) -> Json:
-    """Decode the compressed input of the agent; end the process with a message if it is damaged."""
+    """Return the decoded input of the agent; end the process with a message if it is damaged."""
     unpacker = zlib.decompressobj()
     try:
         text = unpacker.decompress(data)
@@ -165,7 +165,7 @@ def read_bundle(data: bytes) -> Json:
 
 
 def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:
-    """Run a command on this host, with English output and both streams in one."""
+    """Run a command on this host, with English output and both streams in one, and return its result."""
     result = processes.run(argv, limit, env=dict(os.environ, **ENVIRONMENT), merge=True)
     return result._replace(out=f"{argv[0]}: {result.stopped}") if result.stopped else result
 

@@ -111,7 +111,7 @@ def unit_changes(host: LocalHost, desired_units: List[Json], prior_changes: List
 
 
 def plan_unit_removals(host: LocalHost) -> List[Json]:
-    """Plan to stop units of earlier applies that are no longer desired.
+    """Return changes that stop units of earlier applies that are no longer desired.
 
     A unit that another one replaces is left to that one's change.
     """
@@ -127,7 +127,10 @@ def plan_unit_removals(host: LocalHost) -> List[Json]:
 
 
 def plan_file_removals(host: LocalHost) -> List[Json]:
-    """Plan to remove files of earlier applies that are no longer desired; a file edited since stays, with a note."""
+    """Return changes that remove files of earlier applies that are no longer desired.
+
+    A file edited since stays, with a note.
+    """
     desired_paths = {file["path"] for file in of_kinds(host, ("file",))}
     changes = []
     for path in sorted({*host.receipt["files"], *host.written} - desired_paths):

@@ -110,7 +110,7 @@ def differences(row: Json, have: Dict[str, str]) -> List[str]:
 
 
 def normalize_row(have: Dict[str, str]) -> Dict[str, str]:
-    """Convert slurmctld's fields of a reservation to the form that the bundle has, to compare both."""
+    """Return slurmctld's fields of a reservation in the form that the bundle has, to compare both."""
     none = ("(null)", "")
     flags = have.get("Flags", "").split(",")
     lists = {
@@ -159,12 +159,12 @@ def is_over(row: Json) -> bool:
 
 
 def moment(text: str) -> time.struct_time:
-    """Parse a local time of Slurm or of the cluster file, with or without seconds."""
+    """Return a local time of Slurm or of the cluster file, with or without seconds, parsed."""
     return time.strptime(text if text.count(":") > 1 else text + ":00", FORM)
 
 
 def minutes_of(text: str) -> int:
-    """Convert Slurm's duration `1-02:03:04` to minutes."""
+    """Return the minutes of Slurm's duration `1-02:03:04`."""
     days, _, clock = text.rpartition("-")
     hours, minutes, _seconds = ([0, 0] + [int(part) for part in clock.split(":")])[-3:]
     return int(days or 0) * 1440 + hours * 60 + minutes

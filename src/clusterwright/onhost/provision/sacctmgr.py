@@ -74,9 +74,9 @@ def finish(invocation: Invocation) -> str:
 
 
 def start_queries(cluster: str, rows: List[Json]) -> Queries:
-    """Start sacctmgr's queries for QOS, associations and users in the background; `read_answers` reads them.
+    """Start sacctmgr's queries for QOS, associations and users in the background and return them by kind.
 
-    The queries have the settings of the desired rows.
+    `read_answers` reads them. They query the settings of the desired rows.
     """
     only = {"assoc": ["cluster=" + cluster]}
     return {

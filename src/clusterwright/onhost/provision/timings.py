@@ -23,7 +23,10 @@ def show_steps(*, enabled: bool) -> None:
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """Add the seconds of the block, less those of nested steps, to this name; a resource's name is `kind:name`."""
+    """Add the seconds of a `with` block, less those of nested steps, to this name.
+
+    A resource's name is `kind:name`.
+    """
     if _printing:
         sys.stdout.write("%s%s\n" % (STEP, name))
         sys.stdout.flush()

@@ -52,7 +52,7 @@ def _losses(totals: figures.Figures) -> Dict[str, float]:
 
 
 def line(now: Dict[str, Any]) -> str:
-    """Format a run's progress as one line, the most important first, since a terminal may cut off its end.
+    """Return a run's progress as one line, the most important first, since a terminal may cut off its end.
 
     Only state and reason before the first step; unknown figures are left out.
     """

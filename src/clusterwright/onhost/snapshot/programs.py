@@ -53,7 +53,7 @@ def environment() -> Dict[str, str]:
 
 
 def rows(text: str, separator: str, count: int = len(FIELDS)) -> List[Tuple[str, ...]]:
-    """Split squeue's output into rows of `count` fields; an incomplete last row is dropped.
+    """Return squeue's output as rows of `count` fields; an incomplete last row is dropped.
 
     Fields are counted, because a job's name may start with a newline, which also ends a row.
     """

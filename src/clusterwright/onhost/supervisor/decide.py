@@ -229,7 +229,7 @@ def _requested_outcome(state: State) -> str:
 
 
 def _growing(policy: Policy, state: State, event: Event) -> Decision:
-    """Request that ranks stop for a larger generation; kill them if they cannot receive that or time out."""
+    """Return the request that ranks stop for a larger generation, or their end if they cannot or do not stop."""
     if not state.growing and _can_grow(policy, state, event):
         return replace(state, growing=True, growing_at=event.now), (RequestStop(GROWN),)
     is_unresponsive = event.kind == "deaf" and event.generation == state.generation
@@ -356,7 +356,7 @@ def _after_stop(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _start(policy: Policy, state: State, event: Event) -> Decision:
-    """Start the next generation: its members stay, in the order of the allocation, then other ready hosts."""
+    """Return the start of the next generation on its members, in the allocation's order, then other ready hosts."""
     order = {host: index for index, host in enumerate(policy.hosts)}
     ready = sorted(
         state.ready,

@@ -114,7 +114,7 @@ class _Clean:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text without secrets."""
+        """Write the text without secrets to the wrapped stream; return its length."""
         self._stream.write(without_secrets(text, os.environ))
         return len(text)
 

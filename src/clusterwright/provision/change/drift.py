@@ -51,7 +51,7 @@ class Drift:
 
     @property
     def differs(self) -> bool:
-        """True when a reached host differs from the cluster file."""
+        """Return True if a reached host differs from the cluster file."""
         return bool(self.rows)
 
 

@@ -42,7 +42,7 @@ class ClusterFile:
 
     @classmethod
     def from_source(cls, source: Source) -> ClusterFile:
-        """Parse and validate the text of a cluster file.
+        """Return the parsed and validated cluster file of a text.
 
         Raises:
             SpecError: the source is invalid; with all errors.

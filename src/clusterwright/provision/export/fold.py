@@ -18,7 +18,7 @@ def places(host: Host) -> tuple[str, str, str, str]:
 
 
 def fold_files(files: Mapping[str, Mapping[str, T]], hosts: Sequence[Host]) -> dict[str, dict[str, T]]:
-    """Convert `{host: {path: file}}` to `{place: {path: file}}`: a file is in the widest place whose hosts share it.
+    """Return `{host: {path: file}}` as `{place: {path: file}}`: a file is in the widest place that shares it.
 
     A host's files are those of its four places (`places`), and no path is in two of them.
     """

@@ -34,7 +34,7 @@ class Bundle:
 
     @property
     def digest(self) -> str:
-        """The manifest's SHA-256, which identifies the contents."""
+        """Return the manifest's SHA-256, which identifies the bundle's contents."""
         return hashlib.sha256(self.manifest_text).hexdigest()
 
     def open_files(self, names: Iterable[str]) -> Iterator[tuple[str, int, IO[bytes]]]:
@@ -164,7 +164,7 @@ class _HashedFile(io.RawIOBase):
         self._file, self._hash = file, hashlib.sha256()
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read the next bytes."""
+        """Read and return the next bytes of the file, all of them by default, and add them to its hash."""
         data = self._file.read(size)
         self._hash.update(data)
         return data

@@ -56,7 +56,7 @@ class BundleManifest:
 
     @classmethod
     def parse(cls, data: bytes, path: str) -> BundleManifest:
-        """Parse a manifest; `path` is the bundle's, for the error.
+        """Return a parsed manifest; `path` is the bundle's, for the error.
 
         Raises:
             NewerSchema: a newer version wrote it.

@@ -11,7 +11,7 @@ SITE = "# The site's own (slurm.options)."
 
 
 def with_options(paragraphs: list[str], options: Mapping[str, str]) -> list[str]:
-    """Merge the site's options into paragraphs of slurm.conf.
+    """Return the paragraphs of slurm.conf with the site's options merged into them.
 
     Values of list keys such as SchedulerParameters are added to ours; any other key replaces ours, at the end.
     """
@@ -37,9 +37,9 @@ def _drop_keys(paragraph: str, site_options: Mapping[str, str]) -> str:
 
 
 def _joined(paragraphs: list[str], more: Mapping[str, str]) -> list[str]:
-    """Merge all lines of a list key, and the site's values, into its first line: Slurm uses only a key's last line.
+    """Return the paragraphs with all lines of a list key, and the site's values, merged into the key's first line.
 
-    Comments of the merged lines are kept.
+    Slurm uses only a key's last line. Comments of the merged lines are kept.
     """
     for key in sorted({_key(line) for part in paragraphs for line in part.splitlines()} | set(more)):
         if key.lower() not in LIST_VALUED_KEYS:
@@ -66,7 +66,7 @@ def _merge_list(paragraphs: list[str], holding: list[str], key: str, site: str |
 
 
 def _merge_values(values: list[str]) -> str:
-    """Join comma-separated lists; of words with one name (`bf_window=`) the last one counts, in the first place."""
+    """Return comma-separated lists joined; of words with one name (`bf_window=`) the last counts, placed first."""
     tokens_by_name: dict[str, str] = {}
     for token in (token.strip() for value in values for token in value.split(",")):
         tokens_by_name[re.split(r"[=:]", token)[0].lower()] = token

@@ -74,7 +74,7 @@ def _pods(cluster: Cluster, leaf_switches: dict[str, tuple[str, ...]]) -> int:
 
 
 def blocks_of(cluster: Cluster) -> Blocks:
-    """Divide each compute group into blocks in the order of hosts; smaller blocks first.
+    """Return the blocks into which each compute group is divided, in the order of hosts; smaller blocks first.
 
     Slurm 23.11 uses the size of the first block for all, and exits if another is smaller.
     """

@@ -44,7 +44,10 @@ WantedBy=multi-user.target
 
 
 def firewalld(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return firewalld with our zones and default zone, where it is the firewall program, else nothing."""
+    """Return firewalld with our zones and default zone, where it is the firewall program, else nothing.
+
+    The site's zones, policies and services stay unchanged.
+    """
     if firewall_program(cluster) != "firewalld":
         return ()
     files = tuple(File(path=path, content=text) for path, text in rules(cluster, host).items())

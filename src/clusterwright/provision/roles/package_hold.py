@@ -58,7 +58,7 @@ def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
 
 
 def expression(pattern: str) -> str:
-    """Convert a package name, or a prefix such as `slurm*`, to a regular expression for unattended-upgrades.
+    """Return a package name, or a prefix such as `slurm*`, as a regular expression for unattended-upgrades.
 
     unattended-upgrades matches from the start of a name, so the expression of a complete name ends with `$`.
     """

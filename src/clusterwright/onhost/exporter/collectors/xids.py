@@ -60,7 +60,7 @@ def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
 
 
 def read(text: str) -> Optional[Tuple[str, str, bool]]:
-    """Parse a kernel log line into PCI address, XID and whether it may repeat another line; None for any other line."""
+    """Return PCI address, XID and whether it may repeat another line, from a kernel log line; None for any other."""
     if match := _XID.match(text):
         return address(match[1]), match[2], False
     if match := _SXID.match(text):

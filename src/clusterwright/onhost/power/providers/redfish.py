@@ -51,7 +51,7 @@ _of_thread = threading.local()
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """End the HTTPS requests of the block in time: the timeout of a socket begins anew with each byte.
+    """End the HTTPS requests of a `with` block in time: the timeout of a socket begins anew with each byte.
 
     Raises:
         TimeoutError: The time is over.
@@ -108,7 +108,10 @@ class Switch(PerHostProvider):
         self.opener = build_opener(Https(context=_trust(self.provider)), NoRedirects)
 
     def call_host(self, host: str, verb: str) -> str:
-        """Read the system's power state and, if it differs from the requested one, reset it, as PerHostProvider."""
+        """Reset the host by its BMC if its power state is not the requested one; return the result or error.
+
+        As PerHostProvider.
+        """
         return self.respond(host, lambda: self._switch(host, verb))
 
     def respond(self, host: str, exchange: Callable[[], str]) -> str:
@@ -214,7 +217,7 @@ class Switch(PerHostProvider):
 
 
 def read_limited(answer: Any, limit: int) -> bytes:
-    """Read a whole HTTP response.
+    """Return the whole body of an HTTP response.
 
     Raises:
         ValueError: it exceeds the limit of bytes or seconds.

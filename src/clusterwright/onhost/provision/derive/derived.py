@@ -31,7 +31,7 @@ def work_out(host: LocalHost) -> None:
 
 
 def as_file(host: LocalHost, resource: Json, notes: List[str]) -> List[Json]:
-    """Convert a derived resource to a file resource, in a list; an empty list if this host shall not have the file."""
+    """Return a derived resource as a file resource, in a list; an empty list if this host shall not have the file."""
     data = worked_out(host, resource, notes)
     if data is None:
         return []

@@ -44,7 +44,7 @@ class Port(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The port's name in NCCL_IB_HCA and UCX_NET_DEVICES: `mlx5_0:1`."""
+        """Return the port's name in NCCL_IB_HCA and UCX_NET_DEVICES: `mlx5_0:1`."""
         return f"{self.device}:{self.number}"
 
 
@@ -81,7 +81,7 @@ def interfaces(notes: List[str]) -> Dict[str, List[str]]:
 
 
 def ports(host: LocalHost, addresses: Dict[str, List[str]]) -> List[Port]:
-    """Read every port of every RDMA device of this host from sysfs, in PCI order."""
+    """Return every port of every RDMA device of this host from sysfs, in PCI order."""
     all_ports = [
         port(host, device, number, addresses)
         for device in listed(host, TREE)
@@ -99,7 +99,7 @@ def ports(host: LocalHost, addresses: Dict[str, List[str]]) -> List[Port]:
 
 
 def port(host: LocalHost, device: str, number: str, addresses: Dict[str, List[str]]) -> Port:
-    """Read one port of an RDMA device from sysfs; `addresses` are those of the interfaces."""
+    """Return one port of an RDMA device from sysfs; `addresses` are those of the interfaces."""
     device_path, port_path = f"{TREE}/{device}", f"{TREE}/{device}/ports/{number}"
     places = os.path.realpath(host.resolve_path(device_path + "/device"))
     gids = gids_of(host, port_path)

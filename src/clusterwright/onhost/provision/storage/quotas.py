@@ -75,7 +75,7 @@ def limits(path: str) -> Optional[Dict[Key, int]]:
 
 
 def hard_limits(text: str) -> Dict[str, int]:
-    """Parse the hard block limits of repquota(8): `name -- used soft hard`, after the line of dashes."""
+    """Return the hard block limits by name from repquota(8): `name -- used soft hard`, after the dashes."""
     lines = text.splitlines()
     begin = next((number for number, line in enumerate(lines, 1) if line.startswith("------")), len(lines))
     rows = [line.split() for line in lines[begin:]]

@@ -87,7 +87,10 @@ def compute_accounting(
 
 
 def of_jobs(chain: Sequence[JobTimeline], submitted: Optional[float] = None) -> Accounting:
-    """Return the accounting of a run's GPU time from the timelines of its jobs; `submitted`: epoch seconds."""
+    """Return the accounting of a run's GPU time from the timelines of its jobs; `submitted`: epoch seconds.
+
+    Empty without a job; without `submitted`, the time in the queue before the first job is 0.
+    """
     accounting = Accounting()
     if not chain:
         return accounting

@@ -20,7 +20,7 @@ class Straggler(NamedTuple):
 
 
 def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
-    """Return the ranks that were slow, with begin and end, in order of their events.
+    """Return the ranks that were slow, with start and end, in order of their events.
 
     The end of a generation ends all that last; `end` is None for one that still lasts.
     """

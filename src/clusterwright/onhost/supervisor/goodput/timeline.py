@@ -92,7 +92,7 @@ def tick(event: Event) -> int:
 
 
 def ticks(seconds: float) -> int:
-    """Convert seconds to ticks (whole microseconds)."""
+    """Return seconds as ticks (whole microseconds)."""
     return round(float(seconds) * SECOND)
 
 

@@ -226,5 +226,5 @@ def _up_and_down() -> Json:
 
 
 def _replace_placeholders(text: str) -> str:
-    """Replace `{{ $labels.node }}` by `<node>`, for text shown before anything happens."""
+    """Return a text with `{{ $labels.node }}` as `<node>`, shown before anything happens."""
     return re.sub(r"\{\{\s*\$(?:labels\.)?(\w+)[^}]*\}\}", r"<\1>", text)
