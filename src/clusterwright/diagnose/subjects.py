@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _ignore(_text: str) -> None:
-    """Drop a warning."""
+    """Do nothing with a warning."""
 
 
 def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignore) -> list[Diagnosis]:
@@ -50,7 +50,7 @@ def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignor
 
 
 def _decay_of_runs(folders: Sequence[str]) -> Iterator[LogSource]:
-    """Yield what became slowly worse in these runs."""
+    """Yield a source of log lines on what became slowly worse in each of these runs; none if nothing did."""
     if not folders:
         return
     from clusterwright.diagnose.gather.decay import decay_sources

@@ -125,7 +125,7 @@ def start_script(run: Path) -> int:
 
 
 def append_job(run: Path, job_id: object) -> None:
-    """Add a job id to those of the run."""
+    """Add a job id to the file of the run's job ids."""
     write_atomic(run / "jobs", f"{text_or_empty(str(run / 'jobs'))}{job_id}\n")
 
 

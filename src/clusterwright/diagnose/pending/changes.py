@@ -23,7 +23,7 @@ def update(facts: Facts, setting: str, description: str, by: str = "user") -> St
 
 
 def admin(command: str, description: str) -> StartCommand:
-    """Return a command that an administrator runs."""
+    """Return the description of a command that an administrator can run so that the job starts."""
     return StartCommand(command, "admin", description)
 
 

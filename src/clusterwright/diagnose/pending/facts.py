@@ -199,6 +199,6 @@ def hosts(hostlist: str) -> tuple[str, ...]:
 
 
 def usable(node: Record) -> bool:
-    """Return whether jobs can start on the node."""
+    """Return True if jobs can start on the node: it is available and not powered off."""
     state = parse_node_state(node["State"])
     return state.is_available and not state.is_off

@@ -162,7 +162,7 @@ class TimeBudget:
         self._mib = self._source_mib = 0.0
 
     def begin_source(self) -> None:
-        """Begin the budget of the next source."""
+        """Begin the budget of time and size of the next source."""
         self._source_begun_s, self._source_mib = self._clock(), 0.0
 
     def add(self, size: int) -> None:
@@ -171,7 +171,7 @@ class TimeBudget:
         self._source_mib += size / 2**20
 
     def check(self) -> None:
-        """Raise OverBudgetError once the time is used up."""
+        """Raise OverBudgetError once the time for reading logs is used up."""
         now_s = self._clock()
         source_s = SOURCE_S + S_PER_MIB * min(self._source_mib, MOST_MIB)
         all_s = min(self._most_s, ALL_S + S_PER_MIB * min(self._mib, MOST_MIB))

@@ -79,7 +79,7 @@ class LogSample:
 
 
 def _lines(data: bytes, *, is_complete: bool) -> bytes:
-    """Return the whole lines of a part of a block."""
+    """Return the data up to the end of its last whole line; all of it if `is_complete`."""
     return data if is_complete else data[: data.rfind(b"\n") + 1]
 
 

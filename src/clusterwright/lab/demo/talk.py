@@ -53,7 +53,7 @@ class Talk:
                 signal.signal(number, handler)
 
     def end(self) -> None:
-        """Store the total time of the demo as `total`."""
+        """Store the seconds since the demo began as `total`."""
         self.seconds["total"] = self._now()
 
     def _now(self) -> float:

@@ -16,7 +16,7 @@ _TABLE = Path(__file__).with_name("standins.toml")
 
 
 def standins() -> tuple[StandIn, ...]:
-    """Return every stand-in package in every version."""
+    """Return every stand-in for one of NVIDIA's packages in every version."""
     rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["packages"]
     keys = ("depends", "conflicts", "files", "daemon")
     return tuple(

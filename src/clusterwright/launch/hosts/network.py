@@ -61,5 +61,5 @@ def _distinct(network: IPv4Network, hosts: Sequence[HostAddresses]) -> set[IPv4A
 
 
 def _routed(host: HostAddresses) -> IPv4Address | None:
-    """Return the first address that is not loopback."""
+    """Return the host's first address that is not loopback; None without one."""
     return next((interface.ip for interface in host.interfaces if not interface.is_loopback), None)

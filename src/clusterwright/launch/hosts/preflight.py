@@ -85,7 +85,7 @@ def check_hosts(
 def host_problems(
     name: str, survey: Mapping[str, Any], job: Job | JobFields, folder: str
 ) -> Iterator[Problem]:
-    """Yield what a host lacks for the job."""
+    """Yield a problem with its fix for each thing that a host lacks for the job, by the survey of the host."""
     if not survey["sees_token"]:
         yield Problem(
             name,

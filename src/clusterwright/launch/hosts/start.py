@@ -215,7 +215,7 @@ def _write(
     network: str,
     python: str,
 ) -> None:
-    """Write the run's files."""
+    """Write the run's code, record (job.json), log folder and keeper script into the folder `run`."""
     if copy:
         copy.unpack(run / "code", access.umask(job))
     (run / "logs").mkdir()

@@ -96,7 +96,7 @@ def _refuse_torch(torch_lines: list[Requirement], base: str) -> None:
 
 
 def _release(cluster: Cluster, torch_lines: list[Requirement], base: str) -> tuple[Release, _Base]:
-    """Return the best release with its base image."""
+    """Return the best release of PyTorch for the cluster with its base image; raise WrightError if none suits."""
     suitable = list(_suitable(cluster, base))
     chosen = [row for row in suitable if all(_is_release(row[0], item) for item in torch_lines)]
     if suitable and not chosen:

@@ -189,7 +189,7 @@ def write(path: str, block: bytes, size: int) -> int:
 
 
 def read(path: str) -> int:
-    """Read the file and return its checksum."""
+    """Read the file and return the CRC-32 of its content."""
     total = 0
     with open(path, "rb") as file:
         while True:

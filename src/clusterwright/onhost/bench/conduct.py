@@ -56,7 +56,7 @@ def arrived(folder: str) -> "set[str]":
 
 
 def read(path: str) -> Json:
-    """Return the JSON answer of one host."""
+    """Return the JSON answer of one host in a file."""
     with open(path) as file:
         return dict(json.load(file))
 

@@ -102,13 +102,13 @@ def seconds(work: Any, names: List[str]) -> float:
 
 
 def write(name: str) -> None:
-    """Write a small file of that name."""
+    """Write a small file of FILE_BYTES zero bytes with that name."""
     with open(name, "wb") as file:
         file.write(bytes(FILE_BYTES))
 
 
 def read(name: str) -> None:
-    """Read a whole file."""
+    """Read a whole file and discard its content."""
     with open(name, "rb") as file:
         file.read()
 

@@ -90,7 +90,7 @@ def _about(request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _host() -> str:
-    """Return this host's name in Slurm."""
+    """Return this host's name in Slurm; outside of Slurm its own."""
     return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
 
 

@@ -101,7 +101,7 @@ class Sshd:
         return 0.0
 
     def alive(self) -> bool:
-        """Return False after sshd has ended."""
+        """Return True while the session's sshd runs."""
         return self.process.poll() is None
 
     def stop(self) -> None:

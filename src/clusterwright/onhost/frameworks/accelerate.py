@@ -7,7 +7,7 @@ from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """Return an `accelerate launch` command line with the numbers of machines and processes and the address it lacks.
+    """Return an `accelerate launch` command line with the options it lacks: numbers of machines, ranks, address.
 
     Unchanged for another command, or if the launcher does not start the ranks; with --config_file only the rendezvous
     is added.

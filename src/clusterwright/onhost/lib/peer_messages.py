@@ -109,7 +109,7 @@ class PeerSession:
         self._sent = self._received = 0
 
     def seal(self, data: bytes) -> bytes:
-        """Return the next message with its HMAC in front."""
+        """Return the data of the next message to the peer with its HMAC in front; the HMAC covers its number."""
         self._sent += 1
         return _mac(self._send_key, self._sent, data) + data
 

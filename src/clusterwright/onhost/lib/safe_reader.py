@@ -112,7 +112,7 @@ class _Meter:
         self._budget, self._since = budget, time.monotonic()
 
     def lap(self) -> float:
-        """Return the seconds since the last call."""
+        """Return the seconds since the last call, or since the meter began."""
         since, self._since = self._since, time.monotonic()
         return self._since - since
 

@@ -64,7 +64,7 @@ def exchange_risk(status: os.stat_result, trusted_uids: Collection[int], *, is_l
 
 
 def _parts(path: str) -> List[str]:
-    """Return the parts of a path, the last first."""
+    """Return the parts of a path without empty ones, the last first."""
     return [part for part in reversed(path.split("/")) if part]
 
 

@@ -104,11 +104,11 @@ class Bucket:
         return data
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a small object and compare its checksum."""
+        """Write a small object into the bucket and compare its checksum."""
         self._send("put_object", data, Key=self._key(name))
 
     def remove(self, name: str) -> None:
-        """Remove an object; a missing one is no error."""
+        """Remove an object of the bucket; a missing one is no error."""
         self._request("delete_object", Key=self._key(name))
 
     def upload(self, name: str, file: BinaryIO, size: int) -> str:

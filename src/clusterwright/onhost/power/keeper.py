@@ -115,7 +115,7 @@ def log_message(message: str) -> None:
 
 
 def main() -> None:
-    """Run the daemon until systemd stops the unit."""
+    """Run the daemon that powers hosts on and off for Slurm, until systemd stops the unit."""
     power_settings = settings()
     records = Records(os.path.join(STATE, "records.json"), list(power_settings.hosts))
     keeper = Keeper(power_settings, provider_of(power_settings), records, log_message)

@@ -85,7 +85,7 @@ class LocalHost:
         self.interrupted = os.path.lexists(self.resolve_path(STATE + "/journal.jsonl"))
 
     def resolve_path(self, path: str) -> str:
-        """Return the absolute path below `root`."""
+        """Return the path below the folder that stands for the host's root."""
         return self.root + path
 
     def load(self, kind: Kind, path: str, consequence: str) -> Json:
@@ -110,7 +110,7 @@ class LocalHost:
             return {}
 
     def begin_line(self) -> Json:
-        """Return the first line that this apply writes to the journal."""
+        """Return the first entry that this apply writes to the journal: its time, source and schema."""
         return {"begin": self.bundle["when"], "from": self.bundle["source"], "schema": JOURNAL.schema}
 
     def journal_lines(self) -> List[Json]:

@@ -35,7 +35,7 @@ NO_LOCAL_PLUGIN = "--disableplugin=local"  # it adds a repository of packages th
 
 
 def is_used(host: LocalHost) -> bool:
-    """Return True if the cluster file names a bundle."""
+    """Return True if the cluster file names a package bundle."""
     return bool(host.bundle.get("package_bundle"))
 
 

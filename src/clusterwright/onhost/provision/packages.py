@@ -134,7 +134,7 @@ def plan_interrupted(host: LocalHost) -> List[Json]:
 
 
 def complete(host: LocalHost) -> None:
-    """Complete an interrupted installation."""
+    """Complete an interrupted installation of packages, by dnf or apt."""
     if has_dnf(host):
         interrupted_dnf.complete(host, [*dnf_root(host), "--disableplugin", "versionlock"])
     else:

@@ -149,7 +149,7 @@ def readers(host: LocalHost, ours: Json, changes: List[Json]) -> List[Json]:
 
 
 def make(host: LocalHost, change: Json) -> None:
-    """Make one change of the rollback."""
+    """Make one change of the rollback: stop a unit, or restore a sysctl value or a file."""
     kind, _, name = change["id"].partition(":")
     if kind == "gone-unit":
         units.stop_unit(name, change["verbs"])

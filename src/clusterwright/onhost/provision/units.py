@@ -152,7 +152,7 @@ def is_loaded(name: str) -> bool:
 
 
 def stop_unit(name: str, verbs: Sequence[Verb] = (Verb.STOP, Verb.DISABLE)) -> None:
-    """Stop the unit, disable it, or both."""
+    """Stop the systemd unit, disable it, or both, by `verbs`; raise ChangeError if that fails."""
     if Verb.DISABLE not in verbs:
         must(["systemctl", "stop", "--", name])
     else:

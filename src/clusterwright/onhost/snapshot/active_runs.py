@@ -75,7 +75,7 @@ def _started(run: str) -> List[float]:
 
 
 def _state(run: str) -> str:
-    """Return the state of a run whose job Slurm runs."""
+    """Return the state of a run by its files, given that Slurm runs its job."""
     return decide(read_evidence(run)._replace(jobs=[slurm_job("", "RUNNING")])).state
 
 

@@ -114,7 +114,7 @@ class WireLine:
         raise Broken(f"no message within {limit_s:g} s")
 
     def close(self) -> None:
-        """Close the connection; may be called twice."""
+        """Close the connection to the peer; may be called twice."""
         self.connection.close()
 
     def _message(self, line: bytes) -> Message:

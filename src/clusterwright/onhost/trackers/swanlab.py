@@ -30,7 +30,7 @@ class Tracker:
         )
 
     def log(self, rows: List[Row]) -> None:
-        """Send each measurement to SwanLab."""
+        """Send each row of measurements to SwanLab, by its step."""
         for row in rows:
             self._swanlab.log(dict(row.values), step=row.step)
 

@@ -34,7 +34,7 @@ def begin(time: float) -> bytes:
 
 
 def scalars(time: float, step: int, values: Mapping[str, float]) -> bytes:
-    """Return the record with the values of one step."""
+    """Return the record of a TensorBoard event file with the values of one step by name."""
     summary = b"".join(
         _text(_VALUE, _text(_TAG, name.encode()) + _key(_SIMPLE) + struct.pack("<f", value))
         for name, value in values.items()

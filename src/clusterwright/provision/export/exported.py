@@ -21,7 +21,7 @@ class Exported:
 
     @property
     def data(self) -> bytes:
-        """Return the content as bytes."""
+        """Return the exported file's content as bytes."""
         return encode_content(self.content)
 
 

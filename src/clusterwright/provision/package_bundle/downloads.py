@@ -28,7 +28,7 @@ def run_manager(argv: Sequence[str], command: str, fix: str) -> str:
 def counted(
     required: Sequence[Sequence[Package]], on_progress: Callable[[str], None]
 ) -> Iterator[Sequence[Package]]:
-    """Yield each package list, and report its number."""
+    """Yield each list of packages to download, after its number is reported by `on_progress`."""
     for number, packages in enumerate(required, 1):
         on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
         yield packages

@@ -38,7 +38,7 @@ def version_pins(hosts: Iterable[Iterable[Resource]]) -> dict[str, str]:
 
 
 def host_resources(cluster: Cluster, context: RoleContext) -> list[tuple[Resource, ...]]:
-    """Return the resources of each host."""
+    """Return the desired resources of each host of the cluster, in the order of its hosts."""
     return [desired_resources(cluster, host, context) for host in cluster.hosts()]
 
 

@@ -107,7 +107,7 @@ def _option_rows(name: str, value: str) -> Row:
 
 
 def _teams(cluster: Cluster) -> tuple[Row, ...]:
-    """Return a row for each team, parents first."""
+    """Return a row of Slurm's accounting for each team of the cluster file, parents first."""
     order = sorted(cluster.teams, key=lambda name: _depth(cluster.teams, name))
     return tuple(_team(cluster, name, cluster.teams[name]) for name in order)
 

@@ -61,5 +61,5 @@ WantedBy={"remote" if self.remote else "local"}-fs.target
 
 
 def reasons(options: Iterable[Option]) -> str:
-    """Return a comment for each option with a reason."""
+    """Return a comment line for each mount option that has a reason, as one text."""
     return "".join(f"# {option.text}: {option.reason}\n" for option in options if option.reason)

@@ -52,7 +52,7 @@ class PerHostProvider(Provider):
         raise NotImplementedError
 
     def address(self, host: str) -> str:
-        """Return the address of the host's BMC."""
+        """Return the address of the host's BMC; "" if the settings have none."""
         return str(self.settings.hosts[host].get("bmc", ""))
 
     def _map(self, hosts: List[str], query: Callable[[str], str]) -> Dict[str, str]:

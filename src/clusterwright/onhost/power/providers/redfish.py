@@ -33,7 +33,7 @@ class Deadline:
         self.is_over = False
 
     def add(self, connected: socket.socket) -> None:
-        """Add a socket that has just connected."""
+        """Add a socket that has just connected to those that the deadline ends."""
         self.sockets.append(socket.socket(fileno=os.dup(connected.fileno())))  # TLS detaches the original one
         if self.is_over:
             self.end()
@@ -78,7 +78,7 @@ class Connection(HTTPSConnection):
     """A connection that ends with the deadline of its thread, also in the TLS handshake."""
 
     def connect(self) -> None:
-        """Connect, then negotiate TLS."""
+        """Connect to the BMC, then negotiate TLS."""
         HTTPConnection.connect(self)
         _of_thread.deadline.add(self.sock)
         self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host)  # type: ignore[attr-defined] # (set by its constructor)

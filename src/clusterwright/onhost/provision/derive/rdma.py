@@ -125,7 +125,7 @@ def port(host: LocalHost, device: str, number: str, addresses: Dict[str, List[st
 
 
 def gids_of(host: LocalHost, port_path: str) -> List[Gid]:
-    """Return the GIDs of a port that are in use."""
+    """Return the GIDs of an RDMA port that are in use: index, type, and the IPv4 address that they map."""
     gids = []
     for index in listed(host, port_path, "gids"):
         gid = text_of(host, port_path, "gids", index)

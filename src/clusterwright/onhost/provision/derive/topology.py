@@ -124,7 +124,7 @@ def numa(host: LocalHost, end: str) -> int:
 
 
 def cpus_of(host: LocalHost, number: int) -> str:
-    """Return the CPU mask of a NUMA node."""
+    """Return the CPU mask of the NUMA node with this number, as text of sysfs."""
     return text_of(host, f"/sys/devices/system/node/node{number}/cpumap")
 
 

@@ -209,9 +209,9 @@ def hosts_of(environ: Mapping[str, str]) -> List[str]:
 
 
 def limit(timeout: Any, setting: str) -> float:
-    """Return the seconds after which the watch ends a group that has not formed: a part of its own timeout.
+    """Return the seconds after which a group that has not formed is ended: EARLY times its own timeout.
 
-    Without one of the run's setting, else of LIMIT_S.
+    Without one EARLY times the run's setting in seconds, else LIMIT_S.
     """
     if timeout is not None and hasattr(timeout, "total_seconds"):
         return EARLY * float(timeout.total_seconds())

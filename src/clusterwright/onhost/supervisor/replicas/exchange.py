@@ -50,7 +50,7 @@ class Channel:
             raise wire.Broken(str(error)) from error
 
     def close(self) -> None:
-        """Close the connection; may be called twice."""
+        """Close the connection to the other agent; may be called twice."""
         self.stream.close()
         self.connection.close()
 
