@@ -47,7 +47,10 @@ class Trend:
 
 
 def trend(groups: Sequence[Sequence[float]], *, has_epochs: bool) -> Trend | None:
-    """Return the trend of values in groups; None for too few."""
+    """Return the medians, the slope of a line through them, and whether the values fall; None for under 3 medians.
+
+    With `has_epochs`, a median is that of one group, else that of one tenth of all values.
+    """
     medians = [median(group) for group in (groups if has_epochs else _tenths(groups))]
     if len(medians) < LEAST - 1:
         return None

@@ -31,7 +31,7 @@ def jobset(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str)
 
 
 def spec(job: Job, pod_spec: Object, **labels: str) -> Object:
-    """Return the part of the spec that a JobSet and a TrainingRuntime share."""
+    """Return the part of the spec that a JobSet and a TrainingRuntime share; `labels` go on the Job it starts."""
     return {
         "network": {"enableDNSHostnames": True},
         "failurePolicy": _failures(job),

@@ -50,7 +50,10 @@ Server = Union[Jupyter, Sshd, Shell]
 
 
 def main() -> int:
-    """Run the session whose folder is the argument; the request is `request.json` in that folder."""
+    """Run the session whose folder is the argument, as its `request.json` asks, until it is idle or stopped.
+
+    Return 1 after a trouble, else 0; either way, delete its runtime files and write the last event.
+    """
     folder = sys.argv[1]
     os.umask(0o077)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
