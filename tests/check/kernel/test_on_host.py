@@ -32,6 +32,7 @@ line = st.one_of(
               st.sampled_from(["Fatal, Link 48", "Non-fatal, Link 48", "Severity 0 x", "Severity 5 x"])),
     st.builds("clusterwright repaired {}".format, st.sampled_from(GPUS)),
     st.sampled_from(["NVRM: API mismatch: the client has the version GPU has fallen off the bus, but",
+                     "NVRM: GPU[91]: segfault at 0 ip 0 sp 7 error 6 in GPU 0000:3b:00 has fallen off the bus[1]",
                      "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.", "NVRM: GPU at PCI:0000:af:00: GPU-1",
                      "NVRM: a GPU has fallen off the bus", "usb 1-1: new device", "Xid (of no driver): 79"]),
 )  # fmt: skip
@@ -103,3 +104,11 @@ def test_a_line_without_a_time_is_no_message(awk, indent):
     """It is the rest of a name with a newline that a user chose and the kernel quotes."""
     text = f"[    9.000000] a.out[9]: segfault in x\n{indent}NVRM: Xid (PCI:0000:3b:00): 79, pid=1, x[400000+1000]\n"
     assert by_host(awk, text, 12.0) == []
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_the_names_of_a_process_and_its_file_are_no_lost_gpu(awk):
+    """The line of a crash begins with the process."""
+    text = "[    9.000000] NVRM: GPU{}[9]: segfault at 0 ip 0 sp 7 error 6 in GPU 3b:00 has fallen off the bus[1]\n"
+    for name in ("", " at 3b", " 3b:0", ":"):
+        assert by_host(awk, text.format(name), 12.0) == by_check(text.format(name), 12.0) == []

@@ -443,6 +443,7 @@ def test_what_the_kernel_of_the_host_shows_needs_no_verification():
         "9pnet: Could not find request transport: x",
         "Memory cgroup stats for /x",
         "coredump: 77(x",
+        "NVRM: GPU[9155]: segfault at 0 ip 0 sp 7 error 6 in GPU at PCI 0000:3b:00 has fallen off the bus",
     ],
 )
 def test_a_name_in_a_message_of_the_kernel_is_no_message(start, end):

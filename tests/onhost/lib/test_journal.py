@@ -61,6 +61,9 @@ def test_the_hook_reads_repairs_by_the_same_fields():
 @pytest.mark.parametrize(
     "text",
     [OOM.format(XID), f"Tasks in /{XID} killed as a result of limit of /x", f"x {XID}",
+     "NVRM: GPU[9155]: segfault at 0 ip 0 sp 7 error 6 in GPU at PCI 0000:3b:00 has fallen off the bus[116b,1000]",
+     "NVRM: GPU 3b:0[91]: segfault at 0 ip 0 sp 7 error 6 in x 0000:3b:00 GPU has fallen off the bus[116b,1000]",
+     "a: SXid (1): 2,[9155]: segfault at 0 ip 0 sp 7 error 6 in Fatal[116b,1000]",
      "NVRM: API mismatch: the client has the version 0000:3b:00 GPU has fallen off the bus, but"],
 )  # fmt: skip
 def test_a_name_in_a_line_of_the_kernel_is_no_xid(text):

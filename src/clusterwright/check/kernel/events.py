@@ -19,7 +19,11 @@ _NAMED = re.compile(
     r"NVRM: (?:The NVIDIA )?GPU (?:at )?(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})"
 )
 # Not anywhere behind `NVRM: `: the driver logs the version that a program claims to have, 64 characters of any text.
-_OFF = re.compile(r"NVRM: (?:(?:[Aa] |The NVIDIA )?GPU\b.*)?fallen off the bus")
+# Nor behind the name of a process, such as `NVRM: GPU` (15 characters of any text), and that of its file.
+_OFF = re.compile(
+    r"NVRM: (?:[Aa] GPU has |GPU (?:(?:at )?(?:PCI:)?[0-9a-fA-F:.]+ )?(?:GPU )?has |The NVIDIA GPU .*)?"
+    r"fallen off the bus"
+)
 _FIXED = re.compile(
     r"clusterwright:? repaired (\S+)|NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): 154, .* to 0x0 \(None\)"
 )

@@ -76,7 +76,8 @@ def _seconds(text: str, form: str) -> float | None:
 
 # Lines in which the kernel quotes what any user chooses: names of processes, control groups and files.
 _QUOTES_USER = re.compile(
-    r"^(?:traps: )?.{1,15}\[\d+\]:? |^.{1,15}(?: invoked oom-killer|: page allocation failure| \(\d+\)[: ])"
+    r"^(?:traps: )?.{1,15}\[\d+\]:? "
+    r"|^.{1,15}(?: invoked oom-killer|: page allocation failure|: vmalloc| ?[(/]\d+\)?[: ])"
     r"|^(?:INFO: )?task[: ].{1,15}(?::\d+ | +state:)|^\[ *\d+\] +\d+ |^oom-kill:|^audit: |\bComm: "
     r"|\b(?:Killed|Kill) process \d+ |\b(?:process|warning:) ['`]|^(?:Memory cgroup|memory: usage|Tasks in) "
 )

@@ -25,10 +25,10 @@ _KERNEL_LINE = re.compile(
 # How messages of drivers and of subsystems that report faults of a host begin.
 _HARDWARE = re.compile(
     r"(?:[\w./-]+ )?[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |NVRM: |[\w-]+: SXid \(|nvidia[\w-]*: |amdgpu: |\[drm"
-    r"|pciehp|EDAC |(?:mce|MCE): |(?:\{\d+\})?\[Hardware Error\]: |Memory failure: |mlx\d|(?:nvme )?nvme\d|ata\d"
-    r"|sd[a-z ]|blk_update_request: |(?:\w+: )?(?:I/O|critical \w+) error, |Buffer I/O error "
-    r"|EXT\d-fs error|EXT\d-fs \(|XFS \("
-    r"|BTRFS|JBD2: |md/raid|(?:NMI )?watchdog: |(?:rcu: )?INFO: rcu|BUG: |kernel BUG at |Oops: |Internal error: "
+    r"|pciehp|EDAC |(?:mce|MCE): |(?:\{\d+\})?\[Hardware Error\]: |Memory failure: |mlx\d|(?:nvme )?nvme\d"
+    r"|ata\d|sd[a-z ]|blk_update_request: |(?:\w+: )?(?:I/O|critical \w+) error, |Buffer I/O error |EXT\d-fs error"
+    r"|EXT\d-fs \(|XFS \(|BTRFS|JBD2: "
+    r"|md/raid|(?:NMI )?watchdog: |(?:rcu: )?INFO: rcu|BUG: |kernel BUG at |Oops: |Internal error: "
     r"|Kernel panic - |general protection fault|clocksource: |TSC |LustreError: |Lustre: |LNetError: |nfs: server "
     r"|VFS: file-max"
 )
@@ -243,7 +243,7 @@ class Line:
 
     @property
     def is_of_user(self) -> bool:
-        """Whether a user may have chosen text in this message of the kernel: no driver or hardware subsystem begins it.
+        """Whether it is a message of the kernel that may quote a user: it begins with no driver and no fault.
 
         Any user can cause others, such as `tmpfs: Unknown parameter 'TEXT'`, in a user namespace.
         """

@@ -16,9 +16,11 @@ OFF_THE_BUS = 79
 BURST_S = 180.0  # seconds; as in `wright check`, repeats within three minutes are the same event
 MOST = 2000  # rows; each GPU has a few
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
-_SXID = re.compile(r"[\w-]+: SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+),")
+_SXID = re.compile(r"[\w-]+: SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+), ")
+# A process, whose name may begin a line, has one of at most 15 characters.
 _OFF_BUS = re.compile(
-    r"NVRM: (?:The NVIDIA )?GPU\b.*?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}).*fallen off the bus"
+    r"NVRM: GPU (?:at )?(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[0-9.:]* (?:GPU )?has "
+    r"fallen off the bus"
 )
 
 

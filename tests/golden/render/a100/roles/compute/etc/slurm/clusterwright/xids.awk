@@ -33,7 +33,7 @@ BEGIN {
     met(number_at_end(substr($0, RSTART, RLENGTH)), address_of(substr($0, RSTART)), 0, substr($0, RSTART + RLENGTH))
   else if (match($0, /^[A-Za-z0-9_-]+: SXid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+, /))
     met(number_at_end(substr($0, RSTART, RLENGTH - 2)), address_of(substr($0, RSTART)), 1, substr($0, RSTART + RLENGTH))
-  else if ($0 ~ /^NVRM: (([Aa] |The NVIDIA )?GPU[ :].*)?fallen off the bus/) # not behind a version that a program claims
+  else if ($0 ~ /^NVRM: ([Aa] GPU has |GPU ((at )?(PCI:)?[0-9a-fA-F:.]+ )?(GPU )?has |The NVIDIA GPU .*)?fallen off the bus/)
     met(79, named, 0, "fallen off the bus")
 }
 
