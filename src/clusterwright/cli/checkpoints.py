@@ -110,7 +110,7 @@ def convert(
     to
         torch: one file; dcp: a folder; safetensors: a folder with only the model, under its own names.
     from_
-        torch: a file of torch.save; dcp: a folder, whose data may run code when read.
+        torch: a file of torch.save; dcp: a folder of torch's distributed checkpoints.
     name
         Name under which the model was tracked.
     cluster

@@ -1,11 +1,13 @@
 """Checkpoints in other forms, and back, bit for bit."""
 
 import dataclasses
+import enum
 import io
 import json
 import os
 import pickle
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ from torch.distributed import checkpoint as dcp
 
 from clusterwright.runtime import load
 from clusterwright.runtime.checkpoints import convert as converting
+from clusterwright.runtime.checkpoints import tree
 from clusterwright.runtime.checkpoints.convert import Refused, convert, write_step
 
 pytestmark = pytest.mark.train
@@ -195,6 +198,88 @@ def test_a_dcp_checkpoint_runs_nothing(tmp_path, monkeypatch, crafted):
 
     assert refused.value.code.startswith("checkpoint-")
     assert [path.name for path in tmp_path.iterdir()] == ["dcp"]
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+@pytest.mark.parametrize("name", [".metadata", "__0_0.distcp"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_dcp_checkpoint_has_regular_files_only(tmp_path, name, kind):
+    """A link of another user leads to a file of the reader, and a pipe waits for ever."""
+    a_dcp(tmp_path / "dcp")
+    path = tmp_path / "dcp" / name
+    if kind == "link":
+        path.rename(tmp_path / "private")
+        path.symlink_to(tmp_path / "private")
+    else:
+        path.unlink()
+        os.mkfifo(path)
+    with pytest.raises(Refused, match="not a regular file"):
+        convert(tmp_path / "dcp", tmp_path / "step-00000007", origin="dcp")
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_metadata_change_no_class_of_this_process(tmp_path):
+    """BUILD sets attributes of whatever it is given, for example how paths are joined."""
+    a_dcp(tmp_path / "dcp")
+    joined = Path.__truediv__
+    (tmp_path / "dcp" / ".metadata").write_bytes(
+        b"\x80\x04cpathlib\nPosixPath\n(N}\x8c\x0b__truediv__cpathlib\nPosixPath\nstb."
+    )
+    with pytest.raises(Refused, match="is set"):
+        convert(tmp_path / "dcp", tmp_path / "step-00000007", origin="dcp")
+    assert "__truediv__" not in vars(type(Path()))
+    assert Path.__truediv__ is joined
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_a_member_of_an_enumeration_is_known_as_python_3_11_2_names_it(tmp_path):
+    """By getattr, which has no other use in metadata."""
+    a_dcp(tmp_path / "dcp")
+    about = pickle.loads((tmp_path / "dcp" / ".metadata").read_bytes())
+
+    class Named(pickle._Pickler):
+        def reducer_override(self, value):
+            return (getattr, (type(value), value.name)) if isinstance(value, enum.Enum) else NotImplemented
+
+    for path in (tmp_path / "dcp" / ".metadata",):
+        with path.open("wb") as file:
+            Named(file, protocol=4).dump(about)
+    assert b"getattr" in (tmp_path / "dcp" / ".metadata").read_bytes()
+    convert(tmp_path / "dcp", tmp_path / "step-00000007", origin="dcp")
+    forged = b"\x80\x04cbuiltins\ngetattr\ncpathlib\nPosixPath\n\x8c\x03cwd\x86R."
+    (tmp_path / "dcp" / ".metadata").write_bytes(forged)
+    with pytest.raises(Refused, match="unexpected attribute"):
+        convert(tmp_path / "dcp", tmp_path / "step-00000008", origin="dcp")
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_no_bytes_are_written_that_are_only_claimed(tmp_path):
+    """Of a tensor that repeats one number, and of one that has a shape only."""
+    torch.save({"model": {"w": torch.zeros(1).expand(10**12)}}, tmp_path / "a.pt")
+    with pytest.raises(Refused, match="claims"):
+        convert(tmp_path / "a.pt", tmp_path / "step-00000001", origin="torch")
+    a_dcp(tmp_path / "dcp", metadata=huge)
+    with pytest.raises(Refused, match="claims"):
+        convert(tmp_path / "dcp", tmp_path / "step-00000001", origin="dcp")
+    with pytest.raises(ValueError, match="no bytes"):
+        tree._tensor("F32", (3 * 10**12,), b"")
+    assert tree._tensor("F32", (0, 7), b"").shape == (0, 7)
+
+
+def huge(about):
+    """Metadata of a tensor of a terabyte."""
+    key, entry = next(
+        (key, entry) for key, entry in about.state_dict_metadata.items() if hasattr(entry, "size")
+    )
+    entry = dataclasses.replace(entry, size=torch.Size([10**12]))
+    return dataclasses.replace(about, state_dict_metadata={**about.state_dict_metadata, key: entry})
+
+
+def test_a_pipe_in_place_of_a_file_of_torch_does_not_block(tmp_path):
+    """It is an error at once."""
+    os.mkfifo(tmp_path / "f.pt")
+    with pytest.raises(Refused, match="regular file"):
+        convert(tmp_path / "f.pt", tmp_path / "step-00000001", origin="torch")
 
 
 def test_another_model_is_refused_by_its_tensors(tmp_path):

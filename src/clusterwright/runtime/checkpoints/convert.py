@@ -3,14 +3,13 @@
     python -m clusterwright.runtime.checkpoints.convert step-00000100 gpt.pt --to torch
 
 The result is read back and compared bitwise before it is renamed to its target. Random states are not converted, as
-they belong to a number of ranks. Reading DCP unpickles, which runs any code in the file.
+they belong to a number of ranks. Nothing of a checkpoint runs, whatever its format.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import pickle  # nosec B403 # its error class alone; torch reads with weights_only
 import shutil
 import sys
 import time
@@ -77,7 +76,7 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
         fix = "choose another checkpoint from `wright checkpoints list`"
         raise Refused("checkpoint-damaged", f"{source.name}: {error}", fix) from None
     except (MemoryError, RuntimeError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = _first_line(error)
         message = f"{source.name} cannot be held in memory: {reason}"
         raise Refused("checkpoint-unreadable", message, "convert it on a host with more memory") from None
     omissions = [RANDOM]
@@ -91,7 +90,11 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
         except (ValueError, TypeError, KeyError) as error:
             message = f"the checkpoint does not fit the format {form}: {error}"
             raise Refused("checkpoint-not-carried", message, "choose another form") from None
-        _compare(shared, read(scratch), form)
+        try:
+            _compare(shared, read(scratch), form)
+        except (Damaged, *tree.CRAFTED) as error:
+            message = f"the result in the format {form} cannot be read back: {error}"
+            raise Refused("checkpoint-not-carried", message, "choose another form") from None
     return omissions
 
 
@@ -115,16 +118,24 @@ def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
     _same_model(state, target.parent)
     state.setdefault("run", {"loss": None})
     with _AtomicTarget(target, use_target_name=True) as scratch:
-        write_step(scratch, _step(target), state)
-        _compare(state, load(scratch)[0], "ours")
+        try:
+            write_step(scratch, _step(target), state)
+            _compare(state, load(scratch)[0], "ours")
+        except (Damaged, *tree.CRAFTED) as error:
+            message = f"{source} cannot be written in our format: {_first_line(error)}"
+            raise Refused(
+                "checkpoint-not-carried", message, "save a state_dict of tensors and plain values"
+            ) from None
     return [RANDOM]
 
 
 def _read_other(source: Path, form: str) -> dict[str, Any]:
     try:
         state = forms.FORMS[form][1](source)
-    except (Damaged, OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+    except (Damaged, OSError, *tree.CRAFTED) as error:
+        reason = _first_line(error).partition(" This file can still be loaded")[
+            0
+        ]  # torch's advice to run its code
         if form == "torch" and "global" in str(error).lower():  # in torch's message about refused classes
             message = f"{source} holds more than values, and loading it would run code: {reason}"
             raise Refused(
@@ -137,6 +148,10 @@ def _read_other(source: Path, form: str) -> dict[str, Any]:
     if not isinstance(state, dict) or not state:
         raise Refused("checkpoint-unreadable", f"{source} holds no dict", "save a state_dict") from None
     return state
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _model(shared: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]]:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import io
+import os
 import pickle  # nosec B403 # _MetadataUnpickler refuses every other class
-from typing import Any
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
 
 import torch
 from torch.distributed.checkpoint import metadata
 from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner
-from torch.distributed.checkpoint.filesystem import FileSystemReader
+from torch.distributed.checkpoint.filesystem import FileSystem, FileSystemReader
 from torch.distributed.checkpoint.planner import ReadItem
 
 from clusterwright.runtime.checkpoints import tree
-from clusterwright.runtime.checkpoints.source import Damaged
+from clusterwright.runtime.checkpoints.forms import MOST_RATIO
+from clusterwright.runtime.checkpoints.source import Damaged, open_own_file
 
 # What torch writes into `.metadata`, beside the dataclasses of torch.distributed.checkpoint.metadata and dtypes.
 _CLASSES = {
@@ -27,8 +34,22 @@ _CLASSES = {
 }
 
 
+class _OwnFiles(FileSystem):
+    """torch's access to files, for regular files only: neither links nor pipes."""
+
+    @contextmanager
+    def create_stream(self, path: str | os.PathLike[str], mode: str) -> Iterator[io.IOBase]:  # noqa: ARG002 (as above)
+        """Open a file of the checkpoint to read it."""
+        with io.BufferedReader(open_own_file(Path(path))) as file:
+            yield file
+
+
 class DcpReader(FileSystemReader):
     """torch's reader of a folder with a restricted unpickler; it reads only files of the folder itself."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.fs = _OwnFiles()
 
     def read_metadata(self, *args: Any, **named: Any) -> metadata.Metadata:  # noqa: ARG002 (torch's signature)
         """Return the metadata of a DCP checkpoint, unpickled without running code from it.
@@ -45,6 +66,7 @@ class DcpReader(FileSystemReader):
             raise Damaged(f".metadata cannot be read: {type(error).__name__}") from error
         if not isinstance(about, metadata.Metadata) or not isinstance(about.storage_data, dict):
             raise Damaged(".metadata is not that of a DCP checkpoint")
+        self._require_bytes(about)
         for info in about.storage_data.values():
             name = getattr(info, "relative_path", None)
             if not isinstance(name, str) or "/" in name or name in {"", ".", ".."}:
@@ -52,6 +74,22 @@ class DcpReader(FileSystemReader):
         about.storage_meta = about.storage_meta or metadata.StorageMeta()
         about.storage_meta.load_id = self.load_id
         return about
+
+    def _require_bytes(self, about: metadata.Metadata) -> None:
+        """Raise Damaged if the tensors claim more bytes than the files have: memory is allocated for them first."""
+        with os.scandir(cast("Path", self.path)) as entries:
+            statuses = [entry.stat(follow_symlinks=False) for entry in entries]
+        actual = sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode))
+        try:
+            claimed = sum(
+                entry.size.numel() * entry.properties.dtype.itemsize
+                for entry in about.state_dict_metadata.values()
+                if isinstance(entry, metadata.TensorStorageMetadata)
+            )
+        except tree.CRAFTED as error:
+            raise Damaged(f".metadata cannot be read: {type(error).__name__}") from error
+        if claimed > MOST_RATIO * actual:
+            raise Damaged(f".metadata claims {claimed} bytes of tensors in files of {actual} bytes")
 
 
 class PlainPlanner(DefaultLoadPlanner):
@@ -64,9 +102,29 @@ class PlainPlanner(DefaultLoadPlanner):
         super().load_bytes(read_item, io.BytesIO(plain.getvalue()))
 
 
-class _MetadataUnpickler(pickle.Unpickler):
+class _MetadataUnpickler(pickle._Unpickler):  # noqa: SLF001 (that in C has no method for each opcode)
+    dispatch = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined] # noqa: RUF012, SLF001 (pickle's own)
+
+    def load_build(self) -> None:
+        """Set the state of an instance; of a class, it would change all its instances in this process.
+
+        Raises:
+            Damaged: the state is not of an instance of a dataclass.
+        """
+        target = self.stack[-2]  # type: ignore[attr-defined]
+        if isinstance(target, type) or not dataclasses.is_dataclass(target):
+            raise Damaged(f"the state of {type(target).__name__} in .metadata is set")
+        super().load_build()  # type: ignore[misc]
+
+    dispatch[pickle.BUILD[0]] = load_build  # type: ignore[assignment]
+
     def find_class(self, module: str, name: str) -> Any:
         """Return a class or dtype that torch's metadata consist of; raise Damaged for any other global."""
+        if (module, name) == (
+            "builtins",
+            "getattr",
+        ):  # Python 3.11.0 to 3.11.3 names a member of an enumeration so
+            return _enum_member
         if (module, name) in _CLASSES:
             return super().find_class(module, name)
         kind = getattr(metadata, name, None) if module == metadata.__name__ else None
@@ -75,6 +133,12 @@ class _MetadataUnpickler(pickle.Unpickler):
         if isinstance(kind, type) and kind.__module__ == module and _is_plain(kind):
             return kind
         raise Damaged(f"unexpected {module}.{name} in .metadata")
+
+
+def _enum_member(kind: Any, name: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, enum.Enum) and name in kind.__members__:
+        return kind[name]
+    raise Damaged(f"unexpected attribute {name!r} in .metadata")
 
 
 def _is_plain(kind: type) -> bool:

@@ -11,8 +11,11 @@ from typing import Any
 
 import torch
 
+from clusterwright.onhost.lib.safe_reader import refuse_irregular
 from clusterwright.runtime.checkpoints import memory, part, tree
+from clusterwright.runtime.checkpoints.source import Damaged
 
+MOST_RATIO = 4  # bytes of tensors per byte of their files; ours: a format stores each byte once
 _OURS = (
     "clusterwright"  # key in a DCP checkpoint for what DCP cannot store: non-string keys, empty containers
 )
@@ -26,7 +29,24 @@ def _write_torch(state: dict[str, Any], path: Path) -> None:
 
 
 def _read_torch(path: Path) -> Any:
-    return tree.load_torch(path)
+    """Read a file of torch.save.
+
+    Raises:
+        Damaged: its tensors, such as expanded ones, would be written as many times the bytes of the file.
+        OSError: it is no regular file.
+    """
+    with os.fdopen(
+        os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb"
+    ) as file:  # a pipe would block
+        status = os.fstat(file.fileno())
+        refuse_irregular(path, status.st_mode)
+        state = tree.load_torch(file)
+    tensors: dict[str, torch.Tensor] = {}
+    tree.flatten(state, "", tensors)
+    claimed = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+    if claimed > MOST_RATIO * status.st_size:
+        raise Damaged(f"it claims {claimed} bytes of tensors in a file of {status.st_size} bytes")
+    return state
 
 
 def _write_dcp(state: dict[str, Any], path: Path) -> None:

@@ -46,26 +46,38 @@ class CheckpointSource(Protocol):
         ...
 
 
+def open_own_file(path: Path) -> Any:
+    """Open a file of a checkpoint, unbuffered.
+
+    A link of another user could lead to a file that only the reader can read, and a pipe would block.
+
+    Raises:
+        Damaged: it is missing, a link, or no regular file.
+        OSError: it cannot be opened.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise Damaged(f"{path.name} is missing") from None
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):  # ENXIO: a socket
+            raise
+        raise Damaged(f"{path.name} is not a regular file") from None
+    file = os.fdopen(handle, "rb", buffering=0)
+    try:
+        refuse_irregular(path, os.fstat(handle).st_mode)
+    except UnsafeFileError:
+        file.close()
+        raise Damaged(f"{path.name} is not a regular file") from None
+    return file
+
+
 class FileSource:
     """A file as a source."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        try:
-            # A pipe would block; a link of another user could lead to a file that only the reader can read.
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            raise Damaged(f"{path.name} is missing") from None
-        except OSError as error:
-            if error.errno != errno.ELOOP:
-                raise
-            raise Damaged(f"{path.name} is not a regular file") from None
-        self._file: Any = os.fdopen(handle, "rb", buffering=0)
-        try:
-            refuse_irregular(path, os.fstat(handle).st_mode)
-        except UnsafeFileError:
-            self._file.close()
-            raise Damaged(f"{path.name} is not a regular file") from None
+        self._file: Any = open_own_file(path)
 
     def size(self) -> int:
         """Return the present size of the file in bytes."""

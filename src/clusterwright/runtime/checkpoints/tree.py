@@ -190,9 +190,12 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def _tensor(dtype: str, shape: tuple[int, ...], data: bytes) -> torch.Tensor:
-    return (
-        memory.tensor(data).view(NAMED[dtype]).view(shape) if data else torch.empty(shape, dtype=NAMED[dtype])
-    )
+    if data:
+        return memory.tensor(data).view(NAMED[dtype]).view(shape)
+    empty = torch.empty(shape, dtype=NAMED[dtype], device="meta")
+    if empty.numel():
+        raise ValueError("a tensor of the structure has no bytes")
+    return torch.empty(shape, dtype=NAMED[dtype])
 
 
 def _identity(tensor: Any) -> Any:
