@@ -4,6 +4,7 @@ import io
 import json
 import os
 import tarfile
+import tracemalloc
 
 import pytest
 
@@ -116,6 +117,35 @@ def test_a_crafted_bundle_is_damaged(bundle, refusal):
     path.unlink()
     os.mkfifo(path)
     assert "a pipe" in refusal(path, sha256).message
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+        tarfile.GNUTYPE_SPARSE,
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_header_costs_no_memory_that_it_claims(bundle, refusal, kind, place):
+    """300 MiB in a file with a hole, before the manifest and behind it."""
+    path, sha256 = bundle()
+    header = tarfile.TarInfo("./x")
+    header.type, header.size = kind, 300 << 20
+    data = path.read_bytes()
+    manifest = 512 + -(-int(data[124:136].strip(b"\0 "), 8) // 512) * 512
+    start = b"" if place == 0 else data[:manifest]
+    with path.open("wb") as file:
+        file.write(start + header.tobuf(tarfile.GNU_FORMAT))
+        file.truncate(len(start) + 512 + (300 << 20))
+    tracemalloc.start()
+    assert refusal(path, sha256).code in ("bundle-damaged", "bundle-other")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 << 20
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", None])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Self
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.errors import WrightError
@@ -22,6 +22,33 @@ from clusterwright.provision.package_bundle.manifest import MANIFEST, BundledFil
 from clusterwright.provision.resources import Package
 
 _MAX_NAMED = 10  # missing packages or damaged files in a message
+_EXTENDED_BYTES = (
+    64 << 10
+)  # ours: a header of a long name or of other fields, which tarfile reads into memory
+_EXTENDED_TYPES = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+
+
+class _BoundedTarInfo(tarfile.TarInfo):
+    """A header of a bundle, which may claim any size before its checksum is known."""
+
+    @classmethod
+    def frombuf(cls, *arguments: Any, **named: Any) -> Self:
+        """Parse a header block.
+
+        Raises:
+            tarfile.ReadError: it is that of an extended header that no bundle has, or of a file with holes.
+        """
+        header = super().frombuf(*arguments, **named)
+        is_large = header.type in _EXTENDED_TYPES and header.size > _EXTENDED_BYTES
+        if is_large or header.type == tarfile.GNUTYPE_SPARSE:
+            raise tarfile.ReadError("a header of a bundle is too large")
+        return header
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +67,7 @@ class Bundle:
     def open_files(self, names: Iterable[str]) -> Iterator[tuple[str, int, IO[bytes]]]:
         """Yield files with size and content, in the order of the archive; read each before the next one."""
         requested = set(names)
-        with tarfile.open(self.path, "r:") as archive:
+        with tarfile.open(self.path, "r:", tarinfo=_BoundedTarInfo) as archive:
             for entry in archive:
                 if entry.name in requested and (content := archive.extractfile(entry)):
                     yield entry.name, entry.size, content
@@ -126,7 +153,7 @@ def _read(path: Path, sha256: str) -> Bundle:
     try:
         with open_argument(path) as file:
             hashed = _HashedFile(file)
-            with tarfile.open(fileobj=hashed, mode="r|") as archive:
+            with tarfile.open(fileobj=hashed, mode="r|", tarinfo=_BoundedTarInfo) as archive:
                 text = _manifest_text(archive)
             actual = hashed.hexdigest()
             manifest = BundleManifest.parse(text, str(path))
@@ -186,11 +213,15 @@ def _damaged_files(file: IO[bytes], manifest: BundleManifest) -> tuple[str, ...]
     """Return the files that are missing or differ from the manifest, sorted; after a truncated one, all others."""
     expected = dict(manifest.files)
     file.seek(0)
-    with suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as archive:
+    with (
+        suppress(tarfile.TarError),
+        tarfile.open(fileobj=file, mode="r:", tarinfo=_BoundedTarInfo) as archive,
+    ):
         for entry in archive:
             row = expected.get(entry.name)
-            content = archive.extractfile(entry) if row and entry.size == row.size_bytes else None
-            if row and content and hashlib.sha256(content.read()).hexdigest() == row.sha256:
+            is_whole = row is not None and entry.size == row.size_bytes and not entry.issparse()
+            content = archive.extractfile(entry) if is_whole else None
+            if row and content and _sha256(content) == row.sha256:
                 del expected[entry.name]
     return tuple(sorted(expected))
 
@@ -208,4 +239,11 @@ def _named(names: tuple[str, ...]) -> str:
 
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return _sha256(file)
+
+
+def _sha256(file: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while data := file.read(1 << 20):
+        digest.update(data)
+    return digest.hexdigest()
