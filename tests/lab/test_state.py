@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,25 +67,64 @@ def test_no_other_user_opens_a_folder_that_is_locked(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o700])
-def test_who_opened_a_public_folder_holds_up_no_command_for_ever(tmp_path, monkeypatch, mode):
-    """Also once it is private: the lock of an open folder stays."""
-    monkeypatch.setattr(state, "_PUBLIC_S", 0.3)
+def test_who_opened_a_public_folder_holds_up_no_command(tmp_path, monkeypatch, mode):
+    """Of an older version; the lock of an open folder stays when the folder becomes private."""
     monkeypatch.setattr(state, "_WAIT_S", 0.3)
-    handle = os.open(tmp_path, os.O_RDONLY)
+    folder = tmp_path / "images"
+    folder.mkdir(mode=0o755)
+    handle = os.open(folder, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    tmp_path.chmod(mode)
-    with pytest.raises(WrightError, match="lab-locked"), state.locked(tmp_path):
-        pass
+    folder.chmod(mode)
+    with state.locked(folder):
+        assert folder.stat().st_mode & 0o777 == 0o700
     os.close(handle)
-    with state.locked(tmp_path):
-        assert tmp_path.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_is_private_from_its_creation(tmp_path, monkeypatch):
-    """Else another user opens it before its mode is changed."""
+def test_no_other_user_ever_opens_a_lock(tmp_path, monkeypatch):
+    """From its creation on, whatever the umask is; and nothing is left of it."""
     monkeypatch.setattr(os, "fchmod", lambda *_: None)
-    with state.locked(tmp_path / "labs"):
-        assert (tmp_path / "labs").stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(os, "chmod", lambda *_: None)
+    before = os.umask(0)
+    try:
+        with state.locked(tmp_path / "labs"):
+            assert (tmp_path / "labs").stat().st_mode & 0o777 == 0o700
+            assert (tmp_path / ".labs.lock").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+    assert [path.name for path in tmp_path.iterdir()] == ["labs"]
+
+
+def test_who_waits_reads_for_which_process_and_how_to_stop(tmp_path, monkeypatch, capsys):
+    """Within two seconds; in the end it is an error."""
+    program = (
+        "import sys, time; from pathlib import Path; from clusterwright.lab import state\n"
+        f"with state.locked(Path({str(tmp_path / 'labs')!r})): print('held', flush=True); time.sleep(60)"
+    )
+    monkeypatch.setattr(state, "_WAIT_S", 3.0)
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout.readline() == "held\n"
+            with pytest.raises(WrightError, match=f"process {holder.pid} "), state.locked(tmp_path / "labs"):
+                pass
+            notice = capsys.readouterr().err
+            assert f"process {holder.pid} (" in notice
+            assert "Ctrl-C" in notice
+            assert state._NOTICE_S < 2
+        finally:
+            holder.kill()
+    with state.locked(tmp_path / "labs"):  # the kernel has released it
+        assert (tmp_path / ".labs.lock").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files to another user")
+@pytest.mark.parametrize("name", ["labs", ".labs.lock"])
+def test_a_folder_of_another_user_is_not_locked(tmp_path, name):
+    """Its owner could open it."""
+    path = tmp_path / name
+    path.mkdir() if name == "labs" else path.touch()
+    os.chown(path, 4711, 4711)
+    with pytest.raises(WrightError, match="belongs to user 4711"), state.locked(tmp_path / "labs"):
+        pass
 
 
 @pytest.mark.parametrize("text", ['{"schema": 2}', '{"schema": "1"}', "{", "[]", "[" * 60_000])

@@ -6,6 +6,7 @@ import dataclasses
 import fcntl
 import os
 import re
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,7 +24,8 @@ from clusterwright.lab.layout import LabLayout
 
 SCHEMA: Literal[1] = 1
 _WAIT_S = 900.0  # ours: longer than a node image is built
-_PUBLIC_S = 5.0  # ours: any user may hold a folder that was public
+_NOTICE_S = 1.0  # ours: who waits longer gets a message
+_COMMAND_CHARS = 200
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as config's ClusterName
 
 
@@ -171,42 +173,93 @@ def require(name: str) -> LabState:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a folder against other `wright` processes during a `with` block; the folder is created.
+    """Create a folder for root alone and lock it against other `wright` processes.
 
-    The kernel releases the lock when this process dies. Only root can open the folder: who can open it can hold the
-    lock, and read keys and disks of lab hosts in it. It is private from its creation on. Who opened one of an older
-    version before can hold its lock: the wait has an end. The lock is on the folder itself, so that nothing is left
-    of it. The folder may be removed and recreated during the wait: then the new one is locked.
+    The kernel releases the lock when this process dies. The lock is on a file beside the folder, which is created so
+    that no other user can ever open it, and is removed at the end; the folder itself, which all users could open in an
+    older version, is none that others can lock. Whoever waits is told so within `_NOTICE_S`.
 
     Raises:
-        WrightError: another process holds the lock for too long.
+        WrightError: another process holds the lock for too long, or the folder or the file belongs to another user.
     """
+    lock_path = path.with_name(f".{path.name}.lock")
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=0o700, exist_ok=True)
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        _create_private(path)
+        handle = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            was_public = bool(os.fstat(handle).st_mode & 0o077)
-            os.fchmod(handle, 0o700)
-            _lock(handle, path, _PUBLIC_S if was_public else _WAIT_S)
-            if _is_same_file(handle, path):
-                yield
+            _require_own(handle, lock_path)
+            _lock(handle, lock_path)
+            if _is_same_file(handle, lock_path):
+                _create_private(path)  # the holder before may have removed it
+                try:
+                    yield
+                finally:
+                    lock_path.unlink(
+                        missing_ok=True
+                    )  # a process that waits for it sees that, and tries again
                 return
         finally:
             os.close(handle)
 
 
-def _lock(handle: int, path: Path, most_s: float) -> None:
-    """Take the lock of the folder within `most_s` seconds, or raise WrightError."""
-    end = time.monotonic() + most_s
+def _create_private(path: Path) -> None:
+    """Create a folder that only its owner can open, or make it one; its parents with the usual mode."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        _require_own(handle, path)
+        os.fchmod(handle, 0o700)
+    finally:
+        os.close(handle)
+
+
+def _require_own(handle: int, path: Path) -> None:
+    owner = os.fstat(handle).st_uid
+    if owner != os.geteuid():
+        raise WrightError.from_code(
+            "lab-locked",
+            _("{path} belongs to user {uid}, who can hold up all commands of labs", path=path, uid=owner),
+            _("look at it, then remove it: rm -r {path}", path=path),
+        )
+
+
+def _lock(handle: int, path: Path) -> None:
+    """Lock the file within `_WAIT_S`, or raise WrightError; after `_NOTICE_S`, name the holder on standard error."""
+    begun, has_notice = time.monotonic(), False
     while not _is_free(handle):
-        if time.monotonic() >= end:
+        waited_s = time.monotonic() - begun
+        if waited_s >= _WAIT_S:
             raise WrightError.from_code(
                 "lab-locked",
-                _("another process holds the lock of {path}", path=path),
+                _("{holder} holds the lock {path}", holder=_holder(handle), path=path),
                 _("wait for it, or find it with `fuser -v {path}` and end it", path=path),
             )
+        if waited_s >= _NOTICE_S and not has_notice:
+            has_notice = True
+            text = _(
+                "waiting up to {minutes} minutes for {holder}, which holds the lock {path}; Ctrl-C ends the waiting",
+                minutes=round(_WAIT_S / 60),
+                holder=_holder(handle),
+                path=path,
+            )
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
         time.sleep(0.1)
+
+
+def _holder(handle: int) -> str:
+    """Return the process that holds the lock of a file, with its command line if the kernel shows it."""
+    status = os.fstat(handle)
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    with suppress(OSError, ValueError):
+        for row in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            fields = row.split()
+            if fields[1:2] == ["FLOCK"] and fields[5:6] == [device]:
+                words = Path("/proc", fields[4], "cmdline").read_bytes().split(b"\0")
+                command = b" ".join(words).decode(errors="replace").strip()[:_COMMAND_CHARS]
+                return _("process {pid} (`{command}`)", pid=fields[4], command=command)
+    return _("another process")
 
 
 def _is_free(handle: int) -> bool:
