@@ -32,6 +32,33 @@ def test_what_people_write_makes_no_field(behind, reason):
     assert node.reason == reason
 
 
+# Not recorded: derived from slurm_sprint_node_table (src/api/node_info.c) of the tags 21.08.8-2, 22.05.8, 23.02.7,
+# 23.11.10, 24.05.4, 24.11.5, 25.05.3, 25.11.3 and 26.05.3. n1 has all texts, n2 a reason of two lines, n3 a comment only.
+DERIVED = sorted((Path(__file__).parent / "derived").glob("node-*"))
+
+
+@pytest.mark.parametrize("path", DERIVED, ids=lambda path: path.name)
+def test_nodes_of_each_release_have_the_same_fields(path):
+    """21.08 to 26.05: fields come, go and change their order, and free texts are no others than they are."""
+    nodes = parse_nodes(path.read_text())
+
+    assert len(DERIVED) == 9
+    assert [node.reason for node in nodes.values()] == [
+        "fan [ann@2026-11-22T01:00:00]",
+        "first line [ann@2026-11-22T01:00:00]         second line",
+        "",
+    ]
+    texts = ["beyond State=IDLE repair", "", "beyond State=IDLE repair"]
+    assert [node.comment for node in nodes.values()] == texts
+    assert [node.state.text for node in nodes.values()] == ["MIXED+DRAIN", "MIXED+DRAIN", "MIXED"]
+    for node in nodes.values():
+        assert (node.cpus, node.cpus_allocated, node.memory_mib) == (16, 6, 15872)
+        assert node.cpus_allocatable == (16 if path.name == "node-21.08" else 14)
+        assert (node.gpus, node.gpus_allocated, node.gpu_model) == (4, 1, "a100")
+        assert node.partitions == ("debug", "gpu")
+        assert node.record["Version"] == path.name.removeprefix("node-")
+
+
 @pytest.mark.parametrize(
     ("gres", "tres", "count", "model"),
     [

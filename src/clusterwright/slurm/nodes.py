@@ -8,6 +8,10 @@ from clusterwright.slurm.states import NodeState, is_complete_state, is_node_sta
 
 # Free-text fields, in this order at the end of a record; what follows the first of them is text, not further fields.
 _FREE_TEXT = ("InstanceId", "Extra", "Comment", "Reason")
+# Fields of releases since 23.02 that follow the texts.
+_LATER_FIELDS = re.compile(
+    r"(?:(?<!\s)\s+(?:InstanceType|ReservationName|TLSCertTokenSet|TLSCertLastRenewal|Topology|Parameters)=\S*)+\s*$"
+)
 _REASON_TAIL = re.compile(r"( \[[\w.$-]+@\S+\])\s+[A-Z]\w*=.*")
 
 
@@ -73,7 +77,8 @@ def parse_node(line: str) -> Node:
     """Parse one node's line of `scontrol show node -o`."""
     remainder, texts = line.strip("\n"), {}
     for name in _FREE_TEXT:
-        remainder, _, texts[name] = remainder.partition(f" {name}=")
+        remainder, _, text = remainder.partition(f" {name}=")
+        texts[name] = _LATER_FIELDS.sub("", text)
     texts["Reason"] = _REASON_TAIL.sub(r"\1", texts["Reason"])
     fields = dict(parse_fields(remainder), **{name: text for name, text in texts.items() if text})
     return Node(
