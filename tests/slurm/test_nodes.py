@@ -33,7 +33,7 @@ def test_what_people_write_makes_no_field(behind, reason):
 
 
 # Not recorded: derived from slurm_sprint_node_table (src/api/node_info.c) of the tags 21.08.8-2, 22.05.8, 23.02.7,
-# 23.11.10, 24.05.4, 24.11.5, 25.05.3, 25.11.3 and 26.05.3. n1 has all texts, n2 a reason of two lines, n3 a comment only.
+# 23.11.10, 24.05.4, 24.11.5, 25.05.3, 25.11.3 and 26.05.3. n1 has all texts, n2 a reason of two lines, n3 a comment.
 DERIVED = sorted((Path(__file__).parent / "derived").glob("node-*"))
 
 

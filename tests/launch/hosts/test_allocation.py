@@ -14,6 +14,13 @@ FILES = {
     # Grid Engine: host, slots, queue instance, processors
     "/spool/active_jobs/12.1/pe_hostfile": "node1 4 gpu.q@node1 UNDEFINED\nnode2 4 gpu.q@node2 <NULL>\n",
     "/var/tmp/cobalt.12": "node1\nnode2\n",
+    # PBS with names as its server has them, and Torque with slots in the order of the vnodes
+    "/var/spool/pbs/aux/13.pbs": "node1.hpc.example\nnode2.hpc.example\n",
+    "/var/spool/torque/aux/14.head": "node2\nnode1\nnode2\nnode1\n",
+    # LSF with a launch host first, as `bsub` of clusters with CSM has it
+    "/home/a/.lsbatch/1700000000.15.hostfile": "batch01\nnode1\nnode1\nnode1\nnode1\n",
+    # MPICH and Intel MPI: slots after a colon
+    "/etc/mpi/hydra": "node1:4\nnode2:4\n",
     "/etc/mpi/hostfile": "node1 slots=4\nnode2 slots=4\n",
     "/empty": "\n",
 }
@@ -42,6 +49,29 @@ FILES = {
         ({"SLURM_JOB_NODELIST": "node[1-2]"}, "Slurm", [SlotHost("node1"), SlotHost("node2")]),
         ({"OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile"}, "MPI", TWO),
         ({"I_MPI_HYDRA_HOST_FILE": "/etc/mpi/hostfile"}, "MPI", TWO),
+        ({"HYDRA_HOST_FILE": "/etc/mpi/hydra"}, "MPI", TWO),
+        ({"PRTE_MCA_prte_default_hostfile": "/etc/mpi/hostfile"}, "MPI", TWO),
+        (
+            {"PBS_NODEFILE": "/var/spool/pbs/aux/13.pbs"},
+            "PBS",
+            [SlotHost("node1.hpc.example"), SlotHost("node2.hpc.example")],
+        ),
+        (
+            {"PBS_NODEFILE": "/var/spool/torque/aux/14.head"},
+            "PBS",
+            [SlotHost("node2", 2), SlotHost("node1", 2)],
+        ),
+        (
+            {"LSB_DJOB_HOSTFILE": "/home/a/.lsbatch/1700000000.15.hostfile"},
+            "LSF",
+            [SlotHost("batch01"), TWO[0]],
+        ),
+        ({"LSB_MCPU_HOSTS": "node1 4"}, "LSF", [TWO[0]]),
+        (
+            {"SLURM_JOB_NODELIST": "node[1-2],big7", "SLURM_TASKS_PER_NODE": "4(x2),3"},
+            "Slurm",
+            [*TWO, SlotHost("big7", 3)],
+        ),
     ],
 )
 def test_the_hosts_of_each_scheduler_are_found(environment, scheduler, hosts):
@@ -55,7 +85,14 @@ def test_the_hosts_of_each_scheduler_are_found(environment, scheduler, hosts):
 
 @pytest.mark.parametrize(
     "environment",
-    [{}, {"PBS_NODEFILE": ""}, {"LSB_MCPU_HOSTS": " "}, {"SLURM_JOB_NODELIST": "["}, {"LSB_HOSTS": "-oX"}],
+    [
+        {},
+        {"PBS_NODEFILE": ""},
+        {"LSB_MCPU_HOSTS": " "},
+        {"SLURM_JOB_NODELIST": "["},
+        {"SLURM_JOB_NODELIST": "n[1-3"},
+        {"LSB_HOSTS": "-oX"},
+    ],
 )
 def test_outside_of_an_allocation_there_are_no_hosts(environment):
     """Variables that are empty or damaged are none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ _MPI_FILES = (
 _MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
 _MPI_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
 
+_LIST_ITEM = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")  # of a Slurm hostlist: `n[1-3,5]`
 Environment = Mapping[str, str]
 ReadText = Callable[[str], str]
 
@@ -82,13 +84,14 @@ def _repeated_names(value: str, _environment: Environment, _read: ReadText) -> I
 
 
 def _slurm(value: str, environment: Environment, _read: ReadText) -> Iterator[SlotHost]:
-    """Return the hosts and slots of Slurm's node list and its tasks of each node: `n[1-3]` and `4(x2),3`."""
+    """Parse Slurm's node list and its tasks of each node, in the order of the list: `n[1-3]` and `4(x2),3`."""
     counts: list[int] = []
     for part in environment.get("SLURM_TASKS_PER_NODE", "").split(","):
         count, _repeated, times = part.strip().removesuffix(")").partition("(x")
         if count.isdecimal():
             counts += [int(count)] * min(int(times) if times.isdecimal() else 1, MOST_HOSTS)
-    names = expand_valid(value)
+    parts = _LIST_ITEM.findall(value) if expand_valid(value) else []
+    names = [name for part in parts for name in expand_valid(part)]
     for index, name in enumerate(names):
         yield SlotHost(name, counts[index] if len(counts) == len(names) else None)
 
