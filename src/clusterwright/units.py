@@ -29,6 +29,7 @@ _SIZES = {
 }  # fmt: skip
 _BIT_RATES = {"bit/s": 1, "kbit/s": KB, "Kbit/s": KB, "Mbit/s": MB, "Gbit/s": GB, "Tbit/s": TB}
 _RATES = _BIT_RATES | {f"{unit}/s": 8 * factor for unit, factor in _SIZES.items()}
+_POWERS = {"W": 1, "kW": KB, "MW": MB}
 _DURATIONS = {"s": 1, "m": MINUTE_S, "min": MINUTE_S, "h": HOUR_S, "d": DAY_S, "w": WEEK_S}
 
 # Twenty digits hold every 64-bit number; more are a typo, or an attempt to keep the parser busy.
@@ -78,6 +79,24 @@ def parse_rate(text: str) -> int:
     return _scaled(
         text, _RATES, N_("`{text}` is not a rate"), N_("write bits as 400Gbit/s or bytes as 50GB/s")
     )
+
+
+def parse_power(text: str) -> float:
+    """Parse a power such as `2200W` or `40kW` into watts.
+
+    Raises:
+        QuantityError: no unit, or an unknown unit.
+    """
+    match = _NUMBER_UNIT.fullmatch(text.strip()) if len(text) <= _MAX_TEXT else None
+    if match is None or match[3] not in _POWERS:
+        unit = next((unit for unit in _POWERS if match and unit.lower() == match[3].lower()), "")
+        raise QuantityError(
+            _("`{text}` is not a power", text=_short(text)),
+            _("write {quantity}", quantity=f"{match[1]}{unit}")
+            if match and unit
+            else _("write it as 2200W or 40kW"),
+        )
+    return float(match[1]) * _POWERS[match[3]]
 
 
 def parse_duration(text: str) -> int:

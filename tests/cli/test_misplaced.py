@@ -133,7 +133,7 @@ def test_each_unknown_option_is_named_with_its_own_fix(command):
 
     assert "has no option --rank, --tail, --zzz\n" in done.stderr
     assert "leave out --rank: each line names its host and rank; leave out --tail: all lines" in done.stderr
-    assert "for --zzz see `wright logs --help`" in done.stderr
+    assert "leave out --zzz: the options are --follow, --cluster, --json" in done.stderr
 
 
 def test_an_option_of_a_program_remains_one(command):

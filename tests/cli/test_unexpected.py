@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.cli import app
+from clusterwright.cli._unexpected import explain
 from clusterwright.edge.trees import MARKER
 
 WRIGHT = Path(sys.executable).with_name("wright")
@@ -109,3 +111,16 @@ def test_a_bug_names_a_private_file_with_the_traceback(tmp_path):
         [sys.executable, "-c", BROKEN], capture_output=True, text=True, env=env, check=False
     )
     assert shown.stderr.startswith("Traceback")
+
+
+def test_a_program_that_is_not_installed_is_no_path_to_change(tmp_path):
+    """Nobody typed its name."""
+    with pytest.raises(FileNotFoundError) as missing_program:
+        subprocess.run(["no-such-program"], check=False)
+    with pytest.raises(FileNotFoundError) as missing_file:
+        (tmp_path / "no-such-file").read_bytes()
+
+    program, file = (explain(error.value, app).findings[0] for error in (missing_program, missing_file))
+
+    assert program.message == "the program no-such-program is not installed, or not on the PATH"
+    assert file.fix == "name another path"

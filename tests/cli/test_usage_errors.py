@@ -29,7 +29,11 @@ def finding(line):
             "`wright` has no command `intt`",
             "did you mean `init` / `lint`? All commands: wright --help",
         ),
-        ("submit job.yaml", "`wright` has no command `submit`", "see `wright train --help`"),
+        (
+            "submit job.yaml",
+            "`wright` has no command `submit`",
+            "the command is `wright train`: wright train job.yaml --follow",
+        ),
         ("heal lgo", "unexpected argument `lgo`", "did you mean `log`? All commands: wright heal --help"),
         (
             "cluster.yaml validate",
@@ -39,7 +43,7 @@ def finding(line):
         ("render --out", "--out has no value", "write a value after it: --out PATH"),
         (
             "cancel",
-            "`wright cancel` needs JOB",
+            "`wright cancel` needs JOB (Name of a run, job id, `last`, or the folder of a run on this machine)",
             "for example: wright cancel gpt-20261127-101010; all options: wright cancel --help",
         ),
         ("schema jobs", "KIND cannot be `jobs`", "did you mean `job`? choose one of cluster, job"),
@@ -101,7 +105,7 @@ def test_a_ratio_in_another_spelling_is_spelled_out(ratio):
         ),
         ("train -A team1 job.sh", "name the team with --set team=TEAM"),
         ("apply --dryrun", "write --dry-run in place of --dryrun"),
-        ("check --limit gpu-node1", "write --hosts in place of --limit"),
+        ("check --limit gpu-node1", "write --hosts gpu-node1 in place of --limit"),
         ("jobs -o json", "write --json in place of -o"),
         ("jobs --color=never", "write --no-color in place of --color"),
         ("export --out s --kubernetes", "for Kubernetes: wright kubernetes job.yaml --out manifests"),
@@ -118,7 +122,9 @@ def test_an_option_of_another_tool_is_translated(line, fix):
 
 def test_suggested_options_exist():
     """An option is suggested only to a command that has it."""
-    assert finding("jobs --nproc_per_node 8").fix == "run `wright jobs --help`"
+    fix = finding("jobs --nproc_per_node 8").fix
+
+    assert fix == "leave out --nproc_per_node: the options are --cluster, --json"
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,15 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from clusterwright.cli._global_options import OPTIONS, apply_global_options, help_last, is_json_requested
-from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
+from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, WrightError
 from clusterwright.i18n import N_, _, current_language, language_of, set_language
 from clusterwright.onhost.lib.clean_text import CleanStream, clean, code, unfiltered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cyclopts import App
+    from cyclopts.argument import Argument
 
 # The commands by what they are for, in the order of `wright --help`.
 GROUPS = {
@@ -59,6 +62,7 @@ def app(*, is_help: bool = False) -> App:
         version=_version,
         version_flags=("--version", "-V"),
         help_format="plaintext",
+        config=(_check_texts,),
         # no --no-json beside --json
         default_parameter=Parameter(negative=(), validator=_check_numbers, show_default=_default_text),
     )
@@ -69,6 +73,15 @@ def app(*, is_help: bool = False) -> App:
     for name in _modules():
         tree.command(f"{__name__}.{name}:{name}", name=_command_name(name))
     return tree
+
+
+def _check_texts(_app: object, _command: object, arguments: Iterable[Argument]) -> None:
+    """Refuse what Cyclopts would convert to another value: 1.5 for a whole number, an address for a path."""
+    texts = [token.value for argument in arguments for token in argument.tokens]
+    if any("://" in text or ("." in text and text[-1:].isdigit()) for text in texts):
+        from clusterwright.cli._texts import refuse_texts
+
+        refuse_texts(arguments)
 
 
 def _version() -> str:
@@ -136,7 +149,7 @@ def main() -> None:
 
         if shows_traceback(error):
             raise
-        explained = explain(error)
+        explained = explain(error, app)
         if isinstance(error, OSError):  # it may be stdout that cannot be written
             _discard_output()
             sys.stderr.write(_wrap(f"{explained}\n", sys.stderr))
@@ -147,6 +160,7 @@ def main() -> None:
 
 def _run(options: list[str]) -> Any:
     """Run a command line, or print help; return what the command returns, or the exit code of its error."""
+    arguments: list[str] = []
     try:
         arguments = help_last(apply_global_options(options))
         if arguments in ([], ["-h"], ["--help"], ["help"]):
@@ -164,6 +178,10 @@ def _run(options: list[str]) -> Any:
 
             sys.stdout.write(_wrap(help_text(arguments), sys.stdout))
     except WrightError as error:
+        if arguments and error.exit_code == EXIT_USAGE:
+            from clusterwright.cli._mistakes import with_others
+
+            error = with_others(error, arguments, app())
         return _report(error)
     return outcome
 

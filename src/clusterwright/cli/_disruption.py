@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._quantities import Batch, Duration
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -14,7 +16,7 @@ class DisruptionOptions:
     """The options of --batch, --drain, --reboot and --wait as typed."""
 
     batch: Annotated[
-        str,
+        Batch,
         Parameter(
             help="Compute hosts changed at a time after the first host, as a number or a percentage: 4 or 25%."
         ),
@@ -33,9 +35,9 @@ class DisruptionOptions:
             help="Drain hosts whose change needs a reboot, wait, change, reboot, check and resume them.",
         ),
     ] = False
-    wait: Annotated[str, Parameter(help="With --drain or --reboot: longest total wait for jobs to end.")] = (
-        "1h"
-    )
+    wait: Annotated[
+        Duration, Parameter(help="With --drain or --reboot: longest total wait for jobs to end.")
+    ] = "1h"
 
 
 DEFAULT_DISRUPTION = DisruptionOptions()

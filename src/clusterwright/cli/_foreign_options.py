@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
@@ -19,6 +20,8 @@ _EQUIVALENTS = {
     "--gpus": "--nproc_per_node --num_gpus --num_processes --ngpus --n_gpus -G --gres --gpus_per_node"
     " --ntasks_per_node --gpus_per_task",
     "--partition": "-p --queue",
+    "--batch": "--forks --serial --parallel --max_parallel",
+    "--wait": "--timeout --max_wait",
     "--time": "-t --time_limit --walltime",
     "--name": "-J --job_name",
     "--array": "-a",
@@ -46,8 +49,29 @@ _EQUIVALENTS = {
 _GLOBAL_EQUIVALENTS = {
     "--no-color": "--color --colour --colors",
     "--quiet": "--silent",
-    "--verbose": "--debug --verbos",
+    "--verbose": "--debug --verbos -vv -vvv --trace_back",
     "--lang": "--language --locale",
+}
+_FLAGS = ("--dry-run", "--yes", "--follow", "--json", *_GLOBAL_EQUIVALENTS)
+# What other tools write as an option, and a command here as an argument.
+_RUN = "--job --run --job_id --id --jobid -j --name"
+_FILE = "-f --file --filename -c --config -i --input --path --trace --log"
+_HOST = "--host --hosts -H -w --nodelist --node --nodes --limit --name"
+_ARGUMENTS = {
+    "HOSTS": _HOST,
+    "HOST": _HOST,
+    "JOB": _RUN,
+    "RUN": _RUN,
+    "FILE": _FILE,
+    "TABLE": _FILE,
+    "GUIDE": _FILE,
+    "SOURCES": f"{_FILE} {_RUN} {_HOST}",
+    "GROUP": "--group -g",
+    "NAME": "--name",
+    "ID": "--id",
+    "SHELL": "--shell",
+    "TOPIC": "--topic --code --field",
+    "KIND": "--kind --type",
 }
 # What has no option here, by command; what it is instead.
 _ALL_HOSTS = N_(
@@ -56,10 +80,16 @@ _ALL_HOSTS = N_(
 _ALL_JOBS = N_(
     "leave out {option}: all jobs are listed, with their users and states; --json for your own filter"
 )
+_ENDLESS = {
+    "--watch --interval --follow -f -w --refresh --iterate": N_(
+        "leave out {option}: the command runs until you end it"
+    )
+}
 _HOSTS = "--limit -l --hosts --host -H -w --nodelist --node --only"
 _INSTEAD = {
     "apply": {_HOSTS: _ALL_HOSTS},
     "rollback": {_HOSTS: _ALL_HOSTS},
+    **dict.fromkeys(("top", "web", "mcp", "heal watch"), _ENDLESS),
     "jobs": {
         "-u --user --users --me --mine -a --all -A --account -t --state --states -p --partition -j": _ALL_JOBS
     },
@@ -93,6 +123,55 @@ _INSTEAD = {
         ),
         _RENDEZVOUS: N_("leave out {option}: Clusterwright sets it for each rank"),
     },
+}
+_REPEAT = N_("leave out {option}: the command prints once; to repeat it: watch -n 10 {line}")
+_PROGRESS = N_("leave out {option}: the command prints its progress until it ends")
+_READERS = (
+    "jobs",
+    "status",
+    "diff",
+    "check",
+    "checkpoints list",
+    "dev list",
+    "heal log",
+    "lab status",
+    "bench list",
+    "top",
+    "report job",
+    "report team",
+    "report cluster",
+    "why",
+)
+# Why a command has no such option, by what other tools mean.
+_REASONS = {
+    "-u --user --users --me --mine --uid": N_("leave out {option}: the command does not select by user"),
+    f"{_HOSTS} -x --exclude --groups -g": N_("leave out {option}: the command does not select hosts"),
+    "-p --queue --partition": N_("leave out {option}: the command does not select a partition"),
+    "-o --output --format --yaml --parsable --long --wide --sort --sort_by --no_headers --noheader --columns": N_(
+        "leave out {option}: the output has one form"
+    ),
+    "--watch --interval --follow --refresh --iterate": _REPEAT,
+    "--dry_run --dryrun --check --check_only --diff --what_if --plan --noop -n": N_(
+        "leave out {option}: the command has no trial run"
+    ),
+    "-y --yes --force --assume_yes --auto_approve --no_confirm --no_input": N_(
+        "leave out {option}: the command asks no question"
+    ),
+    "--become -b -K --ask_become_pass --sudo --ask_pass -k --private_key --become_user": N_(
+        "leave out {option}: `wright explain ssh` shows how hosts are reached"
+    ),
+    "--forks --parallel --serial --workers --threads --concurrency": N_(
+        "leave out {option}: the command decides how much runs at the same time"
+    ),
+    "--tags --skip_tags --roles --role": N_("leave out {option}: `manage` in the cluster file selects roles"),
+    "-d --detach --rm -it -ti --interactive --tty --background": N_(
+        "leave out {option}: it is an option of containers, and the command starts none"
+    ),
+    "--namespace --context --kubeconfig": N_("leave out {option}: no command connects to Kubernetes"),
+    "--timeout --max_wait --retries --wait --no_wait --time": N_(
+        "leave out {option}: the command has no time limit of its own"
+    ),
+    "--no_cache --cache --keep --save": N_("leave out {option}: the command decides what it stores"),
 }
 _NODES = "--nodes --nnodes --num_nodes --num_machines -N"
 _GPUS_PER_NODE = 8  # of most training hosts
@@ -138,7 +217,7 @@ def _unknown(tokens: Sequence[str], valid_options: Collection[str]) -> Iterator[
 def _replacement(
     command: str, option: str, value: str, tokens: Sequence[str], valid_options: Collection[str]
 ) -> str:
-    name = option if not option.startswith("--") else "--" + option[2:].replace("-", "_")
+    name = _normalized(option)
     if f"--{value}" in valid_options and name in ("--format", "--type", "--to", "--target"):
         return _("write {here} in place of {option}", here=f"--{value}", option=f"{option} {value}")
     if instead := next(
@@ -158,12 +237,32 @@ def _replacement(
     } | _GLOBAL_EQUIVALENTS
     equivalent = next((equivalent for equivalent, names in equivalents.items() if name in names.split()), "")
     if not equivalent:
-        return ""
+        return _argument_or_nothing(command, option, value, valid_options)
     if equivalent in tokens:
         return _("leave out {option}: {here} is given already", option=option, here=equivalent)
     count = _COUNT.fullmatch(value)
-    replacement = f"{equivalent} {count[1]}" if count else equivalent
+    text = count[1] if count else "" if value.startswith("-") or equivalent in _FLAGS else shlex.quote(value)
+    replacement = f"{equivalent} {text}" if value and text else equivalent
     return _("write {here} in place of {option}", here=replacement, option=option)
+
+
+def _argument_or_nothing(command: str, option: str, value: str, valid_options: Collection[str]) -> str:
+    """Return the line with the value as an argument, or why the command has no such option; empty if not known."""
+    name = _normalized(option)
+    line = f"wright {command}"
+    for argument, names in _ARGUMENTS.items():
+        if argument in valid_options and name in names.split():
+            text = shlex.quote(value) if value and not value.startswith("-") else argument
+            return _("write it without {option}: {line}", option=option, line=f"{line} {text}")
+    reason = next((text for names, text in _REASONS.items() if name in names.split()), "")
+    if reason == _REPEAT and command not in _READERS:
+        reason = _PROGRESS
+    return _(reason).format(option=option, line=line) if reason else ""
+
+
+def _normalized(option: str) -> str:
+    """Return an option with underscores, as the tables have it."""
+    return option if not option.startswith("--") else "--" + option[2:].replace("-", "_")
 
 
 def _in_gpus(option: str, value: str, tokens: Sequence[str]) -> str:

@@ -9,15 +9,17 @@ import shutil
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeGuard
 
-from cyclopts import CycloptsError
+from cyclopts import App, CycloptsError
 
 from clusterwright import __version__
 from clusterwright.cli._global_options import TRACEBACK
-from clusterwright.cli._usage import usage_error
+from clusterwright.cli._mistakes import line_error
+from clusterwright.cli._unknown_names import RESULTS
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import FULL
@@ -25,7 +27,6 @@ from clusterwright.units import QuantityError, human_size
 
 _LONGEST_PATH = 200  # characters of a path in a message
 _REFUSED = (errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES, errno.EPERM)
-_OUTPUTS = ("--out", "--html", "--csv", "--svg", "--cables", "--metrics")  # options that name a file to write
 _NO_PATH = (
     errno.ENOENT,
     errno.ENOTDIR,
@@ -48,10 +49,13 @@ def shows_traceback(error: Exception) -> bool:
     return bool(os.environ.get(TRACEBACK)) or is_journal
 
 
-def explain(error: Exception) -> WrightError:
-    """Return the error to print in place of a traceback; that of a bug is written to a file."""
+def explain(error: Exception, app: Callable[[], App]) -> WrightError:
+    """Return what to print in place of the traceback, which is written to a file if the error is a bug.
+
+    `app` creates the command tree, which an error of the command line is searched with.
+    """
     if isinstance(error, CycloptsError):
-        return usage_error(error)
+        return line_error(error, app())
     if _is_of_disk(error):
         return _of_disk(error)
     if isinstance(error, QuantityError):
@@ -89,6 +93,10 @@ def _is_of_disk(error: Exception) -> TypeGuard[OSError]:
 def _of_disk(error: OSError) -> WrightError:
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     message = f"{path[:_LONGEST_PATH] or _('standard output')}: {error.strerror}"
+    if error.errno == errno.ENOENT and _is_of_program(error):
+        message = _("the program {name} is not installed, or not on the PATH", name=path[:_LONGEST_PATH])
+        fix = _("install it, and run the command again")
+        return WrightError.from_code("file-unreadable", message, fix)
     if error.errno in _NO_PATH:
         fix = _("name another path")
         code = "not-writable" if _is_output(path) else "file-unreadable"
@@ -104,9 +112,15 @@ def _of_disk(error: OSError) -> WrightError:
     return WrightError.from_code("disk-full", message, fix)
 
 
+def _is_of_program(error: OSError) -> bool:
+    """Return True if a program could not be started, and not a file opened."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and Path(frames[-1].filename).name == "subprocess.py"
+
+
 def _is_output(path: str) -> bool:
-    """Return True if a path is the value of an option for results, a folder above it, or a file below it."""
-    values = [Path(value).absolute() for option, value in pairwise(_tokens()) if option in _OUTPUTS]
+    """Return True for the value of an option for results, a folder above it, or a file below it."""
+    values = [Path(value).absolute() for option, value in pairwise(_tokens()) if option in RESULTS]
     target = Path(path).absolute()
     return any(target == value or target in value.parents or value in target.parents for value in values)
 

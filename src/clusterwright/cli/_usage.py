@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from decimal import Decimal
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -24,82 +25,38 @@ from cyclopts import (
 
 from clusterwright.cli._examples import examples
 from clusterwright.cli._foreign_options import foreign_fix, unknown_options
-from clusterwright.cli._misplaced import (
-    choices_of,
-    name_line,
-    option_of,
-    options_last,
-    releases_note,
-    unquoted_line,
-    verb_line,
-)
+from clusterwright.cli._misplaced import choices_of, option_of, options_last, releases_note, verb_line
+from clusterwright.cli._other_names import command_fix
 from clusterwright.cli._show import cluster_option
-from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError, did_you_mean
 from clusterwright.i18n import _
+from clusterwright.units import QuantityError
 
 if TYPE_CHECKING:
     from cyclopts.argument import Argument
 
 _LEAST_SIMILAR = 0.75  # ratio of an option's name and the suggested one
-_SIMILAR_COMMAND = 0.6
-_UNITS = [
-    "B",
-    "kB",
-    "MB",
-    "GB",
-    "TB",
-    "PB",
-    "KiB",
-    "MiB",
-    "GiB",
-    "TiB",
-    "PiB",
-    "Gbit/s",
-    "GB/s",
-    "W",
-    "kW",
-    "MW",
-    "s",
-    "m",
-    "min",
-    "h",
-    "d",
-    "w",
-]
+_SIMILAR_CHOICE = 0.6
+_MOST_OPTIONS = 12  # that a fix lists
+_UNIT = re.compile(r"[kMGTP]?B|[KMGTP]iB|Gbit/s|GB/s|[kM]?W|s|m|min|h|d|w")
 _SPECS = (".yaml", ".yml")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _RATIO = re.compile(r"(\d+(?:\.\d+)?) ?(?::1|[x%])?$")  # 1,5 with its comma replaced, 2:1 or 2x
 _SUFFIXED = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGbBtT])")
 _LIMIT = re.compile(r"Must be (>=|<=|>|<) (\S+)")  # of Cyclopts
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
-# A command, and what other tools and habits call it.
-_OTHER_NAMES = {
-    "train": "sbatch srun torchrun submit run launch resume",
-    "jobs": "squeue ps list ls runs queue get",
-    "cancel": "scancel kill stop delete rm terminate",
-    "top": "sinfo nodes hosts htop watch monitor",
-    "web": "dashboard ui serve",
-    "apply": "install deploy provision",
-    "lab": "up down start destroy",
-    "init": "create new",
-    "check": "verify test doctor health",
-    "why": "diagnose",
-    "logs": "log tail",
-    "bench": "benchmark nccl-tests",
-    "heal": "fix repair",
-    "status": "show info describe",
-    "checkpoints": "ckpt checkpoint",
-    "kubernetes": "k8s",
-    "report": "sacct sreport usage",
-    "rollback": "undo",
-    "plan": "search cost size catalog fabric",
-    "dev": "salloc shell",
-    "guide": "tutorial",
-}
 
 
 def usage_error(error: CycloptsError) -> WrightError:
-    """Return the error of a wrong command line with its fix; the texts of Cyclopts itself are English only."""
+    """Return the error of a command line with the fix; the texts of Cyclopts itself are English only."""
+    cause = error.__cause__
+    if isinstance(cause, QuantityError) and error.argument is not None:
+        message = f"{_name_of(error.argument)}: {cause.message}"
+        return WrightError.from_code("bad-quantity", message, cause.fix, exit_code=EXIT_USAGE)
+    if isinstance(cause, SpecError) and error.argument is not None:
+        name = _name_of(error.argument)
+        findings = [replace(finding, message=f"{name}: {finding.message}") for finding in cause.findings]
+        return WrightError(*findings, exit_code=EXIT_USAGE)
     handler = next((handle for kind, handle in _HANDLERS.items() if isinstance(error, kind)), None)
     message, fix = handler(error) if handler else ("", "")
     help_fix = _("run `{command} --help`", command=_command(error))
@@ -118,27 +75,40 @@ def _cyclopts_text(error: CycloptsError) -> str:
 
 
 def _missing(error: MissingArgumentError) -> tuple[str, str]:
-    command = _command(error)
     argument = error.argument
     if argument is None:
         return "", ""
-    typed = [token.partition("=")[0] for token in error.root_input_tokens or ()]
-    typed_name = next((name for name in argument.names if name in typed and name.startswith("-")), None)
+    typed_name = typed_option(error)
     if typed_name:
-        example = argument.name if typed_name not in argument.names else typed_name
         return _("{option} has no value", option=typed_name), _(
-            "write a value after it: {option} {value}", option=example, value=_value_name(argument)
+            "write a value after it: {option} {value}", option=typed_name, value=_value_name(argument)
         )
-    meaning = _(argument.parameter.help or "").rstrip(".。")
-    message = _("`{command}` needs {name}", command=command, name=argument.name)
-    others = foreign_fix(command.removeprefix("wright "), _after_command(error), _options_of(error))
+    finding = needs(error, [argument])
+    return finding.message, finding.fix
+
+
+def typed_option(error: MissingArgumentError) -> str:
+    """Return the option of the line that has no value; empty if the argument is not on the line."""
+    typed = [token.partition("=")[0] for token in error.root_input_tokens or ()]
+    names = error.argument.names if error.argument else ()
+    keyword = getattr(error, "keyword", None) or ""  # an option of a command that takes any
+    return next((name for name in (*names, keyword) if name in typed and name.startswith("-")), "")
+
+
+def needs(error: MissingArgumentError, missing: list[Argument]) -> Finding:
+    """Return the finding about the arguments that a line lacks, with a line that has them."""
+    command, names = _command(error), ", ".join(argument.name for argument in missing)
+    meaning = _meaning(error, missing[0]) if len(missing) == 1 else ""
+    message = _("`{command}` needs {name}", command=command, name=names) + (
+        f" ({meaning})" if meaning else ""
+    )
     example = next(iter(examples(error.command_chain or ())), "")
     fix = (
         _("for example: {line}; all options: {command} --help", line=example, command=command)
         if example
-        else ""
+        else _("run `{command} --help`", command=command)
     )
-    return message + (f" ({meaning})" if meaning else ""), "; ".join(filter(None, (others, fix)))
+    return Finding("usage", message, fix)
 
 
 def _value_name(argument: Argument) -> str:
@@ -147,7 +117,9 @@ def _value_name(argument: Argument) -> str:
         return choices[0]
     names = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
     hints = get_args(argument.hint) or (argument.hint,)
-    return next((names[hint] for hint in hints if hint in names), argument.name.lstrip("-").upper())
+    return next(
+        (names[hint] for hint in hints if hint in names), argument.name.lstrip("-[").rstrip("]").upper()
+    )
 
 
 def _unknown_option(error: UnknownOptionError) -> tuple[str, str]:
@@ -163,12 +135,18 @@ def _unknown_option(error: UnknownOptionError) -> tuple[str, str]:
     if command == "wright train" and not any(fixes.values()):
         line = _train_line(tokens, error.argument_collection)
         return message, _("write -- before the program and its options: {line}", line=line) if line else ""
-    if len(fixes) == 1:
+    unexplained = [name for name, fix in fixes.items() if not fix]
+    texts = [fix if name in fix else f"{name}: {fix}" for name, fix in fixes.items() if fix]
+    if len(fixes) == 1 and not unexplained:
         return message, fixes[unknown[0]]
-    rest = ", ".join(name for name, fix in fixes.items() if not fix)
-    see = _("for {options} see `{command} --help`", options=rest, command=command) if rest else ""
-    texts = (fix if name in fix else f"{name}: {fix}" for name, fix in fixes.items() if fix)
-    return message, "; ".join(filter(None, (*texts, see))) if len(rest.split()) < len(unknown) else ""
+    if unexplained:
+        options = _options(error.argument_collection)
+        texts.append(
+            _("leave out {option}: the options are {options}", option=", ".join(unexplained), options=options)
+            if options
+            else _("leave out {option}: the command has no options", option=", ".join(unexplained))
+        )
+    return message, "; ".join(texts)
 
 
 def _option_fix(command: str, option: str, tokens: list[str], valid_options: list[str]) -> str:
@@ -228,28 +206,11 @@ def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:
     command = _command(error)
     name = (error.unused_tokens or [""])[0]
     message = _("`{command}` has no command `{name}`", command=command, name=name)
-    subcommands = [subcommand for subcommand in error.app or () if not subcommand.startswith("-")]
-    if (
-        name.startswith("-")
-        and error.app
-        and (line := options_last(error.app, command, _after_command(error)))
-    ):
+    if error.app is None:
+        return message, ""
+    if name.startswith("-") and (line := options_last(error.app, command, _after_command(error))):
         return message, _("options go after the command: {line}", line=line)
-    if command != "wright" and (line := verb_line(command, _after_command(error), subcommands)):
-        return message, _("run `{command}`", command=line)
-    if line := unquoted_line(command, name, subcommands):
-        return message, _("remove the quotes: {line}", line=line)
-    if Path(name).suffix in _SPECS:
-        return message, _("write the command first: {line}", line=shlex.join(("wright", "validate", name)))
-    if command == "wright" and (wright_command := _similar_program(name.lower())):
-        return message, _("see `{line}`", line=f"wright {wright_command} --help")
-    if guess := did_you_mean(name, subcommands, _SIMILAR_COMMAND).strip():
-        return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
-    if line := name_line(command, _after_command(error)):
-        return message, _("run `{command}`", command=line)
-    return message, _(
-        "choose one of {choices}", choices=", ".join(subcommands)
-    ) if command != "wright" else ""
+    return message, command_fix(command, _after_command(error), error.app)
 
 
 def _options_of(error: CycloptsError) -> list[str]:
@@ -261,10 +222,6 @@ def _arguments_of(error: CycloptsError) -> list[Argument]:
     if error.app is None or not error.app.default_command:
         return []
     return list(error.app.assemble_argument_collection())
-
-
-def _similar_program(name: str) -> str | None:
-    return next((command for command, names in _OTHER_NAMES.items() if name in names.split()), None)
 
 
 def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
@@ -283,7 +240,7 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
     if unused[0].endswith(_SPECS) and "--cluster" in valid_options:
         return message, _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
     previous = next((a for a, b in pairwise(_after_command(error)) if b == unused[0]), "")
-    if unused[0] in _UNITS and previous[:1].isdigit():
+    if _UNIT.fullmatch(unused[0]) and previous[:1].isdigit():
         return message, _("write {number}", number=previous + unused[0])
     if option := option_of(unused, _arguments_of(error)):
         return message, _("write it as an option: {line}", line=f"{command} {option}") + releases_note(option)
@@ -295,9 +252,29 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
     subcommands = [subcommand for subcommand in error.app or () if not subcommand.startswith("-")]
     if line := verb_line(command, _after_command(error), subcommands):
         return message, _("run `{command}`", command=line)
-    if guess := did_you_mean(unused[0], subcommands, _SIMILAR_COMMAND).strip():
+    if guess := did_you_mean(unused[0], subcommands, _SIMILAR_CHOICE).strip():
         return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
-    return message, _("leave it out, or run `{command} --help`", command=command)
+    arguments = [argument for argument in _arguments_of(error) if argument.parse and not argument.children]
+    names = [argument.name for argument in arguments if not argument.name.startswith("-")]
+    options = _options(arguments)
+    return message, (
+        _(
+            "leave it out: `{command}` takes {names} and the options {options}",
+            command=command,
+            names=" ".join(names),
+            options=options,
+        )
+        if names
+        else _("leave it out: `{command}` takes the options {options}", command=command, options=options)
+    )
+
+
+def _options(arguments: Iterable[Argument]) -> str:
+    """Return the first options of a command that its help shows, and how many more there are."""
+    shown = (argument.name for argument in arguments if argument.show and not argument.children)
+    listed = [name for name in dict.fromkeys(shown) if name.startswith("-") and "[" not in name]
+    omitted = len(listed) - _MOST_OPTIONS
+    return ", ".join(listed[:_MOST_OPTIONS]) + (f" ... (+{omitted})" if omitted > 0 else "")
 
 
 def _repeated(error: RepeatArgumentError) -> tuple[str, str]:
@@ -308,8 +285,10 @@ def _repeated(error: RepeatArgumentError) -> tuple[str, str]:
 def _invalid(error: ValidationError) -> tuple[str, str]:
     argument = error.argument
     limit = _LIMIT.match(error.exception_message)
-    if argument is None or not argument.tokens or not limit:
+    if argument is None or not argument.tokens:
         return "", ""
+    if not limit:
+        return f"{_name_of(argument)}: {error.exception_message}", ""
     option, value = _name_of(argument), argument.tokens[0].value
     bound = limit[2].rstrip(".")
     message = {
@@ -318,7 +297,8 @@ def _invalid(error: ValidationError) -> tuple[str, str]:
         ">": _("{option} is {value}, but must be more than {limit}", option=option, value=value, limit=bound),
         "<": _("{option} is {value}, but must be less than {limit}", option=option, value=value, limit=bound),
     }[limit[1]]
-    return message, _("write {option} {limit}", option=option, limit=bound) if "=" in limit[1] else ""
+    least = bound if "=" in limit[1] else str(int(float(bound)) + 1) if limit[1] == ">" else ""
+    return message, _("write {option} {limit}", option=option, limit=least) if least else ""
 
 
 def _name_of(argument: Argument) -> str:
@@ -348,7 +328,7 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
     if not choices:
         return "", ""
     message = _("{option} cannot be `{value}`", option=option, value=value)
-    guess = did_you_mean(value, choices, _SIMILAR_COMMAND)
+    guess = did_you_mean(value, choices, _SIMILAR_CHOICE)
     return message, guess + _("choose one of {choices}", choices=", ".join(choices))
 
 
@@ -357,7 +337,7 @@ def _meaning(error: CycloptsError, argument: Argument) -> str:
     app = error.app
     documented = app.assemble_argument_collection(parse_docstring=True) if app and app.default_command else ()
     text = next((other.parameter.help or "" for other in documented if other.name == argument.name), "")
-    return _(" ".join(text.split())).rstrip(".。")
+    return re.split(r"\. |。", _(" ".join(text.split())))[0].rstrip(".。")
 
 
 def _number(text: str, *, is_integer: bool) -> str:

@@ -8,11 +8,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GROUPS
+from clusterwright.cli._quantities import Hostlist
 
 
 def add_hosts(
     group: Annotated[str, GROUPS],
-    hosts: str,
+    hosts: Hostlist,
     /,
     *,
     cluster: Path | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._quantities import Hostlist
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def adopt(
     *,
     control: str = "",
-    hosts: str = "",
+    hosts: Hostlist = "",
     folder: Annotated[Path | None, Parameter(name=("--folder", "--from"))] = None,
     slurm: str = "",
     out: Path = Path("cluster.yaml"),

@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import HOSTS, PARTITIONS
+from clusterwright.cli._quantities import Duration, Hostlist, Rate
 from clusterwright.i18n import _, _n
 from clusterwright.plan.inputs import Protocol
 
@@ -44,7 +45,7 @@ class NetworkOptions:
         ),
     ] = None
     nic_rate: Annotated[
-        str | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: the cluster file's.")
+        Rate | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: the cluster file's.")
     ] = None
 
     def applied_to(self, cluster: Cluster) -> Cluster:
@@ -60,7 +61,7 @@ NO_NETWORK = NetworkOptions()
 
 # Options of `bench`, `tune` and `check`.
 IdleHosts = Annotated[
-    str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: all idle hosts."), HOSTS
+    Hostlist, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: all idle hosts."), HOSTS
 ]
 IdleNodes = Annotated[
     int | None,
@@ -69,7 +70,7 @@ IdleNodes = Annotated[
         validator=Number(gte=1),
     ),
 ]
-IdleWait = Annotated[str, Parameter(help="Longest wait for idle hosts.")]
+IdleWait = Annotated[Duration, Parameter(help="Longest wait for idle hosts.")]
 SlurmAccount = Annotated[str, Parameter(help="Slurm account of the job; default: the user's.")]
 
 
@@ -328,7 +329,7 @@ def rdma(*, cluster: File = None, common: Common = DEFAULTS) -> int:
 def burn_in(
     *,
     cluster: File = None,
-    lasts: Annotated[str, Parameter(name="--for", help="Duration: 20m, 2h, 1d.")] = "1h",
+    lasts: Annotated[Duration, Parameter(name="--for", help="Duration: 20m, 2h, 1d.")] = "1h",
     common: Common = DEFAULTS,
 ) -> int:
     """Load cores, GPUs, memory, disks and links for hours; verify the results and check the hosts meanwhile.

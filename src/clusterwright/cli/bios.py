@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from clusterwright.cli._live_names import HOSTS
+from clusterwright.cli._quantities import Hostlist
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ bios = App(
 
 @bios.command
 def show(
-    hosts: Annotated[str, HOSTS],
+    hosts: Annotated[Hostlist, HOSTS],
     /,
     *,
     find: str = "",
@@ -71,7 +72,7 @@ def show(
 
 @bios.command
 def apply(
-    hosts: Annotated[str, HOSTS],
+    hosts: Annotated[Hostlist, HOSTS],
     /,
     *values: str,
     dry_run: bool = False,

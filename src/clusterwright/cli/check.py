@@ -15,6 +15,7 @@ from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import CHECKS, HOSTS, PARTITIONS
 from clusterwright.cli._progress import progress
+from clusterwright.cli._quantities import Duration, Hostlist
 from clusterwright.cli._show import show_json, show_message, show_note, show_table, write_file
 from clusterwright.cli.bench import SlurmAccount
 from clusterwright.i18n import _, _n
@@ -64,9 +65,9 @@ class JobOptions:
         bool, Parameter(negative="", help="The job requests whole nodes, with all their GPUs.")
     ] = False
     account: SlurmAccount = ""
-    wait: Annotated[str, Parameter(help="Longest wait for free nodes, then for the start of the job.")] = (
-        "10m"
-    )
+    wait: Annotated[
+        Duration, Parameter(help="Longest wait for free nodes, then for the start of the job.")
+    ] = "10m"
 
     @property
     def requests_job(self) -> bool:
@@ -101,7 +102,7 @@ NO_JOB_OPTIONS = JobOptions()
 def check(
     *,
     cluster: Path | None = None,
-    hosts: Annotated[str, HOSTS] = "",
+    hosts: Annotated[Hostlist, HOSTS] = "",
     checks: Selection = ALL_CHECKS,
     everything: Annotated[bool, Parameter(name="--all", negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from clusterwright.cli._live_names import GPUS
+from clusterwright.cli._numbers import Count
 from clusterwright.cli._show import cluster_option
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 def guide(
     *,
-    hosts: int | None = None,
+    hosts: Count | None = None,
     gpu: Annotated[str | None, GPUS] = None,
-    gpus: int | None = None,
+    gpus: Count | None = None,
     os: str | None = None,
     train: str | None = None,
     yes: bool = False,

@@ -8,14 +8,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import HOSTS
+from clusterwright.cli._quantities import Duration, Hostlist
 
 
 def remove_hosts(  # noqa: PLR0913 (the options of the command line)
-    hosts: Annotated[str, HOSTS],
+    hosts: Annotated[Hostlist, HOSTS],
     /,
     *,
     cluster: Path | None = None,
-    wait: str = "1h",
+    wait: Duration = "1h",
     now: bool = False,
     cancel_jobs: bool = False,
     purge: bool = False,

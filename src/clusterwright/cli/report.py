@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_of_run, find_cluster, local_run
 from clusterwright.cli._live_names import RUNS, TEAMS
+from clusterwright.cli._quantities import Month
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.cli._wrapping import terminal_columns
 from clusterwright.i18n import _
@@ -64,7 +65,7 @@ def team(
     name: Annotated[str, TEAMS] = "",
     /,
     *,
-    month: str = "",
+    month: Month = "",
     cluster: Path | None = None,
     html: Path | None = None,
     csv: Path | None = None,
@@ -96,7 +97,7 @@ def team(
 def cluster_(
     *,
     cluster: Path | None = None,
-    month: str = "",
+    month: Month = "",
     html: Path | None = None,
     csv: Path | None = None,
     json: bool = False,

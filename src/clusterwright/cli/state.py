@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from clusterwright.cli._live_names import HOSTS
+from clusterwright.cli._quantities import Hostlist
 from clusterwright.cli._show import cluster_option, show_json, show_message, show_next, show_table
 from clusterwright.i18n import _
 
@@ -23,7 +24,9 @@ state = App(
 
 
 @state.command
-def recover(*, cluster: Path | None = None, hosts: Annotated[str, HOSTS] = "", json: bool = False) -> int:
+def recover(
+    *, cluster: Path | None = None, hosts: Annotated[Hostlist, HOSTS] = "", json: bool = False
+) -> int:
     """Read the munge key back from the hosts, over SSH as root, and store it on this machine with mode 0600.
 
     All hosts that respond must have the same key, and it must be the one that the last apply wrote. Certificates

@@ -19,6 +19,8 @@ from clusterwright.cli._connection import (
     unmanaged_cluster,
 )
 from clusterwright.cli._live_names import PARTITIONS, RUNS
+from clusterwright.cli._numbers import Count
+from clusterwright.cli._quantities import Duration
 from clusterwright.cli._show import show_message, show_notes, show_run, show_table
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -43,13 +45,14 @@ def _flag(text: str) -> Parameter:
 class Typed:
     """Options that override the job file, as typed."""
 
-    nodes: Annotated[int | None, _option("Number of nodes.")] = None
-    gpus: Annotated[int | None, _option("GPUs (and ranks) per node.")] = None
+    nodes: Annotated[Count | None, _option("Number of nodes.")] = None
+    gpus: Annotated[Count | None, _option("GPUs (and ranks) per node.")] = None
     partition: Annotated[
         str | None, _option("Slurm partition; default: Slurm's default partition."), PARTITIONS
     ] = None
     time: Annotated[
-        str | None, _option("Time limit, such as 12h; default for a program: 12h or the partition's limit.")
+        Duration | None,
+        _option("Time limit, such as 12h; default for a program: 12h or the partition's limit."),
     ] = None
     name: Annotated[
         str | None, _option("Name of the run; default for a program: the name of its script.")

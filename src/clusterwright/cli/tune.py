@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from clusterwright.cli._quantities import Duration
 from clusterwright.cli._show import show_message, show_verbatim
 from clusterwright.cli._tune_output import show_trials
 from clusterwright.cli.bench import (
@@ -117,7 +118,7 @@ def training(
     *,
     cluster: Path | None = None,
     steps: Annotated[int, Parameter(validator=Number(gte=1))] = 20,
-    limit: str = "10m",
+    limit: Duration = "10m",
     allow_numbers: Annotated[bool, Parameter(negative="")] = False,
     options: Common = DEFAULTS,
 ) -> int:

@@ -168,7 +168,7 @@ def _openssl(*arguments: str) -> None:
         result = run(("openssl", *arguments))
     except OSError as error:
         raise WrightError.from_code(
-            "certificates", f"openssl: {error}", _("install openssl on this machine")
+            "certificates", f"openssl: {error.strerror}", _("install openssl on this machine")
         ) from error
     if not result.ok:
         raise WrightError.from_code(

@@ -66,7 +66,7 @@ def _keygen(*arguments: str) -> str:
         result = run(("ssh-keygen", *arguments))
     except OSError as error:
         raise WrightError.from_code(
-            "user-keys", f"ssh-keygen: {error}", _("install openssh-client on this machine")
+            "user-keys", f"ssh-keygen: {error.strerror}", _("install openssh-client on this machine")
         ) from error
     if not result.ok:
         raise WrightError.from_code(

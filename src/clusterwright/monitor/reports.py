@@ -70,7 +70,7 @@ def month_report(
 
     now = time.time()
     label = month or datetime.fromtimestamp(now, UTC).strftime("%Y-%m")
-    begin, end = _bounds(label)
+    begin, end = month_bounds(label)
     if begin > now:
         raise WrightError.from_code(
             "bad-month",
@@ -94,7 +94,7 @@ def month_report(
     )
 
 
-def _bounds(label: str) -> tuple[float, float]:
+def month_bounds(label: str) -> tuple[float, float]:
     """Return the begin of a month (`2026-11`) and of the next one, in seconds since the epoch (UTC).
 
     Raises:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter, validators
 
 from clusterwright.cli._live_names import GPUS, GROUPS, MODELS
+from clusterwright.cli._quantities import Rate
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Optimizer, Precision, Protocol
 
@@ -60,7 +61,8 @@ class MachineOptions:
         Parameter(help="Network ports per node; default: those of the vendor's system.", validator=POSITIVE),
     ] = None
     nic_rate: Annotated[
-        str | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system.")
+        Rate | None,
+        Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system."),
     ] = None
     oversubscription: Annotated[
         float, Parameter(help="Oversubscription: 1 is full bisection bandwidth, 2 is half of it.")

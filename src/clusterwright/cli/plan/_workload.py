@@ -10,6 +10,8 @@ from cyclopts import Parameter
 
 from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
+from clusterwright.cli._numbers import Count, Positive
+from clusterwright.cli._quantities import BigCount, Duration, Share
 from clusterwright.cli.plan._inputs import machine_for, read_money, wiring_of
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError, unknown_name_fix
 from clusterwright.i18n import _
@@ -38,26 +40,28 @@ class Amount:
     task: Annotated[
         str, Parameter(help="pretrain, sft or lora; default: sft with --samples, else pretrain.")
     ] = ""
-    samples: Annotated[str, Parameter(help="Sequences per epoch, such as 52k.")] = ""
-    tokens: Annotated[str, Parameter(help="Tokens per epoch instead of --samples, such as 1e9.")] = ""
-    seq: Annotated[str, Parameter(help="Tokens per sequence; default: typical for the task.")] = ""
-    epochs: Annotated[float | None, Parameter(help="Number of epochs.")] = None
-    global_batch: Annotated[str, Parameter(help="Sequences per step, over all GPUs.")] = ""
+    samples: Annotated[BigCount, Parameter(help="Sequences per epoch, such as 52k.")] = ""
+    tokens: Annotated[BigCount, Parameter(help="Tokens per epoch instead of --samples, such as 1e9.")] = ""
+    seq: Annotated[BigCount, Parameter(help="Tokens per sequence; default: typical for the task.")] = ""
+    epochs: Annotated[Positive | None, Parameter(help="Number of epochs.")] = None
+    global_batch: Annotated[BigCount, Parameter(help="Sequences per step, over all GPUs.")] = ""
     precision: Annotated[Precision, Parameter(help="Precision of the matrix products.")] = "bf16"
     software: Annotated[
         Software, Parameter(help="Framework whose efficiency is assumed, in its newest version.")
     ] = "megatron"
-    deadline: Annotated[str, Parameter(help="Deadline, such as 3h.")] = ""
-    slow_nodes: Annotated[str, Parameter(help="Share of the nodes that are 10% slower, such as 1%.")] = "0%"
+    deadline: Annotated[Duration, Parameter(help="Deadline, such as 3h.")] = ""
+    slow_nodes: Annotated[Share, Parameter(help="Share of the nodes that are 10% slower, such as 1%.")] = "0%"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Teams:
     """The teams that share the cluster."""
 
-    teams: Annotated[int, Parameter(help="Number of teams with one such training each.")] = 1
-    headroom: Annotated[str, Parameter(help="Share of the nodes to keep free, such as 30%.")] = "0%"
-    busy: Annotated[str, Parameter(help="Share of the time in which a team has a training to run.")] = "100%"
+    teams: Annotated[Count, Parameter(help="Number of teams with one such training each.")] = 1
+    headroom: Annotated[Share, Parameter(help="Share of the nodes to keep free, such as 30%.")] = "0%"
+    busy: Annotated[Share, Parameter(help="Share of the time in which a team has a training to run.")] = (
+        "100%"
+    )
 
 
 @dataclass(frozen=True)

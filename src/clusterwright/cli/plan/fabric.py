@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
+from clusterwright.cli._numbers import Count, CountOrZero
+from clusterwright.cli._quantities import Rate
 from clusterwright.cli.plan._fabric_output import show, topology
 from clusterwright.cli.plan._inputs import OF_NODE, MoneyOptions, read_money, read_rate, show_rates
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -31,7 +33,7 @@ class Join:
     """The nodes to connect, and the parts to use."""
 
     nodes: Annotated[
-        int | None, Parameter(help="Number of nodes; with --cluster: those of the cluster file.")
+        Count | None, Parameter(help="Number of nodes; with --cluster: those of the cluster file.")
     ] = None
     gpu: Annotated[str, Parameter(help="GPU, as in `wright plan catalog gpus`."), GPUS] = "h100-sxm-80gb"
     gpus_per_node: Annotated[
@@ -43,7 +45,8 @@ class Join:
         Parameter(help="Network ports per node; default: those of the vendor's system.", validator=OF_NODE),
     ] = None
     nic_rate: Annotated[
-        str | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system.")
+        Rate | None,
+        Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system."),
     ] = None
     network: Annotated[
         Literal["infiniband", "roce", "ethernet"] | None,
@@ -55,13 +58,13 @@ class Join:
     oversubscription: Annotated[
         float | None, Parameter(help="Downlinks per uplink; default: 2 for leaf-spine, else 1.")
     ] = None
-    tiers: Annotated[int, Parameter(help="Switch tiers; default: as few as possible.")] = 0
-    planes: Annotated[int, Parameter(help="Number of separate fabrics that share every port.")] = 1
-    manager_ports: Annotated[int, Parameter(help="Ports of a fabric manager.")] = 0
+    tiers: Annotated[CountOrZero, Parameter(help="Switch tiers; default: as few as possible.")] = 0
+    planes: Annotated[Count, Parameter(help="Number of separate fabrics that share every port.")] = 1
+    manager_ports: Annotated[CountOrZero, Parameter(help="Ports of a fabric manager.")] = 0
     nodes_per_leaf: Annotated[
-        int, Parameter(help="Nodes that share a leaf switch, such as 18 for an NVL72 rack.")
+        CountOrZero, Parameter(help="Nodes that share a leaf switch, such as 18 for an NVL72 rack.")
     ] = 0
-    nodes_per_rack: Annotated[int, Parameter(help="Nodes per rack, for the lengths of cables.")] = 4
+    nodes_per_rack: Annotated[Count, Parameter(help="Nodes per rack, for the lengths of cables.")] = 4
     cluster: Annotated[Path | None, Parameter(help="Cluster file, instead of nodes and NICs.")] = None
     catalog: Annotated[
         Path | None, Parameter(help="File with your own GPUs, switches, cables and prices.")

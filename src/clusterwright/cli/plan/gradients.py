@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from clusterwright.cli._quantities import Rate
 from clusterwright.i18n import _
 from clusterwright.units import human_duration
 
@@ -19,7 +20,7 @@ def gradients(
     parameters: Annotated[float, Parameter(validator=Number(gt=0))],
     step: Annotated[float, Parameter(validator=Number(gt=0))],
     hosts: Annotated[int, Parameter(validator=Number(gte=2))],
-    rate: str,
+    rate: Rate,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Compare ways to reduce gradients over a slow network: step time, efficiency and cost.

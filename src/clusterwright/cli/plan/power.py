@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.cli._numbers import Count, CountOrZero
+from clusterwright.cli._quantities import Power
 from clusterwright.i18n import _, _n
+from clusterwright.units import parse_power
 
 if TYPE_CHECKING:
     from clusterwright.plan.power import Hall, Node, Supply
@@ -22,15 +23,15 @@ class PowerLoad:
     """What draws power."""
 
     gpu: Annotated[str, Parameter(help="GPU, as in `wright plan catalog gpus`."), GPUS]
-    nodes: Annotated[int, Parameter(help="Number of nodes; of superchips: racks.")] = 1
+    nodes: Annotated[Count, Parameter(help="Number of nodes; of superchips: racks.")] = 1
     gpus_per_node: Annotated[
         int | None, Parameter(help="GPUs per node; default: 8 (a rack of superchips has 72).")
     ] = None
-    cpus: Annotated[int | None, Parameter(help="CPUs per node; default: 2.")] = None
+    cpus: Annotated[CountOrZero | None, Parameter(help="CPUs per node; default: 2.")] = None
     cpu_w: Annotated[float | None, Parameter(help="Watts per CPU; default: 350.")] = None
-    dimms: Annotated[int | None, Parameter(help="DIMMs per node; default: 32.")] = None
-    nics: Annotated[int | None, Parameter(help="Network ports per node; default: 8.")] = None
-    disks: Annotated[int | None, Parameter(help="NVMe disks per node; default: 8.")] = None
+    dimms: Annotated[CountOrZero | None, Parameter(help="DIMMs per node; default: 32.")] = None
+    nics: Annotated[CountOrZero | None, Parameter(help="Network ports per node; default: 8.")] = None
+    disks: Annotated[CountOrZero | None, Parameter(help="NVMe disks per node; default: 8.")] = None
     network_w: Annotated[float, Parameter(help="Watts of switches and optics, from wright plan fabric.")] = (
         0.0
     )
@@ -41,16 +42,16 @@ class PowerLoad:
 class Supplies:
     """The power supplies of a node."""
 
-    psu: Annotated[str | None, Parameter(help="Rating of a power supply to check, such as 2200W.")] = None
-    psus: Annotated[int, Parameter(help="Power supplies per node.")] = 2
-    spare: Annotated[int, Parameter(help="Power supplies that may fail.")] = 1
+    psu: Annotated[Power | None, Parameter(help="Rating of a power supply to check, such as 2200W.")] = None
+    psus: Annotated[Count, Parameter(help="Power supplies per node.")] = 2
+    spare: Annotated[CountOrZero, Parameter(help="Power supplies that may fail.")] = 1
 
 
 def power(
     *,
     load: Annotated[PowerLoad, Parameter(name="*")],
     supplies: Annotated[Supplies, Parameter(name="*")] = Supplies(),
-    rack_limit: str = "40kW",
+    rack_limit: Power = "40kW",
     pue: float | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -71,10 +72,10 @@ def power(
     from clusterwright.plan.power import LIMITS, hall, node_power, supply
 
     node = _node(load)
-    limits = replace(LIMITS, rack_w=watts(rack_limit, "--rack-limit"), pue=LIMITS.pue if pue is None else pue)
+    limits = replace(LIMITS, rack_w=parse_power(rack_limit), pue=LIMITS.pue if pue is None else pue)
     hall_report = hall(node, load.nodes, limits, load.network_w)
     supply_check = (
-        supply(node, watts(supplies.psu, "--psu"), supplies.psus, supplies.spare) if supplies.psu else None
+        supply(node, parse_power(supplies.psu), supplies.psus, supplies.spare) if supplies.psu else None
     )
     if json:
         show_json({"node": asdict(node_power(node)), "hall": hall_report, "supply": supply_check})
@@ -141,22 +142,3 @@ def _show(load: PowerLoad, node: Node, hall_report: Hall, supply_check: Supply |
     show_table((_n("{count} node", "{count} nodes", load.nodes), ""), rows)
     if supply_check:
         show_heading(_("power supplies: {result}", result=supply_check.reason))
-
-
-_WATTS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(W|kW|MW)")
-_FACTOR = {"W": 1.0, "kW": 1e3, "MW": 1e6}
-
-
-def watts(text: str, option: str) -> float:
-    """Return the watts of a text such as `2200W` or `40kW`, the value of an option.
-
-    Raises:
-        WrightError: bad-quantity, for a number without a unit.
-    """
-    match = _WATTS.fullmatch(text.strip())
-    if match is None:
-        message = f"{option}: " + _("`{text}` is not a power", text=text[:60])
-        raise WrightError.from_code(
-            "bad-quantity", message, _("write it as 2200W or 40kW"), exit_code=EXIT_USAGE
-        )
-    return float(match[1]) * _FACTOR[match[2]]

@@ -29,14 +29,14 @@ Flag = Annotated[bool, Parameter(negative="")]
 class FixedSizes:
     """Fixed sizes of the layout."""
 
-    tp: Annotated[int | None, Parameter(help="Fixed tensor parallel size.")] = None
-    pp: Annotated[int | None, Parameter(help="Fixed pipeline parallel size.")] = None
-    cp: Annotated[int | None, Parameter(help="Fixed context parallel size.")] = None
-    ep: Annotated[int | None, Parameter(help="Fixed expert parallel size.")] = None
-    dp: Annotated[int | None, Parameter(help="Fixed data parallel size.")] = None
-    micro_batch: Annotated[int | None, Parameter(help="Fixed microbatch size in sequences.")] = None
+    tp: Annotated[Count | None, Parameter(help="Fixed tensor parallel size.")] = None
+    pp: Annotated[Count | None, Parameter(help="Fixed pipeline parallel size.")] = None
+    cp: Annotated[Count | None, Parameter(help="Fixed context parallel size.")] = None
+    ep: Annotated[Count | None, Parameter(help="Fixed expert parallel size.")] = None
+    dp: Annotated[Count | None, Parameter(help="Fixed data parallel size.")] = None
+    micro_batch: Annotated[Count | None, Parameter(help="Fixed microbatch size in sequences.")] = None
     max_tp: Annotated[
-        int | None, Parameter(help="Maximum tensor parallel size; default: the NVLink domain.")
+        Count | None, Parameter(help="Maximum tensor parallel size; default: the NVLink domain.")
     ] = None
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
+from clusterwright.cli._numbers import Count, Positive
+from clusterwright.cli._quantities import BigCount, Duration, Rate, Size
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.i18n import N_, _, _n
@@ -36,18 +38,18 @@ if TYPE_CHECKING:
 class Data:
     """The dataset to read."""
 
-    dataset: Annotated[str, Parameter(help="Size of the dataset, such as 2TB.")]
+    dataset: Annotated[Size, Parameter(help="Size of the dataset, such as 2TB.")]
     samples: Annotated[
-        str | None, Parameter(help="Sequences or images, such as 1.2M; default: as many as files.")
+        BigCount | None, Parameter(help="Sequences or images, such as 1.2M; default: as many as files.")
     ] = None
     files: Annotated[
-        str | None, Parameter(help="Number of files, such as 1.2M; default: one per sample.")
+        BigCount | None, Parameter(help="Number of files, such as 1.2M; default: one per sample.")
     ] = None
     samples_per_s: Annotated[
         float | None,
         Parameter(help="Samples per second of all GPUs; default: the limit of their peak FLOP/s."),
     ] = None
-    epochs: Annotated[float, Parameter(help="How many times the dataset is read.")] = 1.0
+    epochs: Annotated[Positive, Parameter(help="How many times the dataset is read.")] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,17 +62,17 @@ class CheckpointOptions:
         MODELS,
     ] = None
     params: Annotated[
-        str | None, Parameter(help="Number of parameters instead of a model, such as 25.6M.")
+        BigCount | None, Parameter(help="Number of parameters instead of a model, such as 25.6M.")
     ] = None
     precision: Annotated[
         Literal["fp32", "fp16", "bf16", "fp8"], Parameter(help="Precision of the weights.")
     ] = "bf16"
     optimizer: Annotated[Literal["adam", "adam8bit", "sgd", "none"], Parameter(help="Optimizer.")] = "adam"
-    every: Annotated[str, Parameter(help="Checkpoint interval, such as 30m.")] = "30m"
+    every: Annotated[Duration, Parameter(help="Checkpoint interval, such as 30m.")] = "30m"
     stall: Annotated[float, Parameter(help="Share of the interval that a checkpoint may stall the GPUs.")] = (
         0.05
     )
-    save_total_limit: Annotated[int, Parameter(help="Number of retained checkpoints.")] = 3
+    save_total_limit: Annotated[Count, Parameter(help="Number of retained checkpoints.")] = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +80,11 @@ class On:
     """The machines."""
 
     gpu: Annotated[str, Parameter(help="GPU, as in `wright plan catalog gpus`."), GPUS] = "h100-sxm-80gb"
-    gpus: Annotated[int, Parameter(help="Number of GPUs.")] = 8
-    gpus_per_node: Annotated[int, Parameter(help="GPUs per node.")] = 8
-    disks: Annotated[int, Parameter(help="NVMe disks per node.")] = 4
+    gpus: Annotated[Count, Parameter(help="Number of GPUs.")] = 8
+    gpus_per_node: Annotated[Count, Parameter(help="GPUs per node.")] = 8
+    disks: Annotated[Count, Parameter(help="NVMe disks per node.")] = 4
     catalog: Annotated[Path | None, Parameter(help="File with your own GPUs and models.")] = None
-    server_nic: Annotated[str, Parameter(help="Network rate of a storage server.")] = "100Gbit/s"
+    server_nic: Annotated[Rate, Parameter(help="Network rate of a storage server.")] = "100Gbit/s"
 
 
 def storage(

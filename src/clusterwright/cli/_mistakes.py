@@ -1,0 +1,179 @@
+"""All mistakes of a command line: Cyclopts stops at the first one, and a command at the first that it needs.
+
+Used only after an error, so that a right command line costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cyclopts import CycloptsError, MissingArgumentError, RepeatArgumentError, Token, UnknownOptionError
+
+from clusterwright.cli._foreign_options import unknown_options
+from clusterwright.cli._texts import refused_texts
+from clusterwright.cli._unknown_names import unknown_names
+from clusterwright.cli._usage import needs, typed_option, usage_error
+from clusterwright.errors import Finding, WrightError
+
+if TYPE_CHECKING:
+    from cyclopts import App
+    from cyclopts.argument import Argument, ArgumentCollection
+
+_MOST = 8  # mistakes that keep Cyclopts from reading the rest of a line; of a file, whose others are its own
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A command line whose words have their arguments, before the first value is converted."""
+
+    app: App
+    command: tuple[str, ...]
+    arguments: ArgumentCollection
+
+
+class _ReadError(Exception):
+    """Ends Cyclopts when it has read the line."""
+
+    def __init__(self, line: _Line) -> None:
+        super().__init__()
+        self.line = line
+
+
+def line_error(error: CycloptsError, tree: App) -> WrightError:
+    """Return the error of a line that Cyclopts refuses, with all other mistakes of the line."""
+    return with_others(usage_error(error), list(error.root_input_tokens or ()), tree, error)
+
+
+def with_others(
+    error: WrightError, words: Sequence[str], tree: App, cause: CycloptsError | None = None
+) -> WrightError:
+    """Return an error with all mistakes of the command line that it does not name.
+
+    `words`: the command and its arguments. `tree`: the commands, for this call alone. `cause`: the error of Cyclopts
+    that the error explains.
+    """
+    tree.config = (_stop,)
+    findings = [] if cause else list(error.findings)
+    messages = {finding.message for finding in findings}
+    for finding in _mistakes(words, tree, cause, error) if len(findings) <= _MOST else ():
+        if finding.message not in messages:
+            findings.append(finding)
+            messages.add(finding.message)
+    return WrightError(*(findings or error.findings), exit_code=error.exit_code)
+
+
+def _mistakes(
+    words: Sequence[str], tree: App, cause: CycloptsError | None, error: WrightError
+) -> Iterator[Finding]:
+    """Yield what is wrong with a line: options that do not exist, values, and names that nothing has."""
+    line, errors = _read(words, tree, cause)
+    texts = [] if isinstance(cause, MissingArgumentError) else [str(finding) for finding in error.findings]
+    if line is None:
+        for known in errors:
+            yield from usage_error(known).findings
+        return
+    findings: list[Finding] = []
+    for known in (*errors, *_unknown(words, line, errors)):
+        _place(known, words, line)
+        if not isinstance(known, MissingArgumentError) or typed_option(known):
+            findings += usage_error(known).findings
+    findings += _invalid(words, line)
+    texts += [f"{finding.message} {finding.fix}" for finding in findings]
+    yield from findings
+    missing = [argument for argument in line.arguments if _lacks_value(argument, texts)]
+    if missing:
+        first = MissingArgumentError(argument=missing[0])
+        _place(first, words, line)
+        yield needs(first, missing)
+    yield from unknown_names(line.command, line.arguments, " ".join(texts))
+
+
+def _read(
+    words: Sequence[str], tree: App, cause: CycloptsError | None
+) -> tuple[_Line | None, list[CycloptsError]]:
+    """Return the line without the words that keep Cyclopts from reading it, and the errors about those."""
+    remaining, errors = list(words), [cause] if cause else []
+    for _attempt in range(_MOST):
+        try:
+            return _line(remaining, tree), errors
+        except CycloptsError as error:
+            errors.append(error)
+            remaining = _without(error, remaining)
+            if not remaining:
+                break
+    return None, errors
+
+
+def _stop(command: App, names: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """End the parsing; Cyclopts calls its configuration when each word has its argument."""
+    raise _ReadError(_Line(command, tuple(names), arguments))
+
+
+def _line(words: Sequence[str], tree: App) -> _Line | None:
+    try:
+        tree.parse_args(words, exit_on_error=False, print_error=False)
+    except _ReadError as read:
+        return read.line
+    return None
+
+
+def _without(error: CycloptsError, words: list[str]) -> list[str]:
+    """Return a line without the words that an error is about; empty if they are not known."""
+    if isinstance(error, UnknownOptionError):
+        valid = [name for argument in error.argument_collection for name in argument.names]
+        unknown = unknown_options(words, valid)
+        return [word for word in words if word.partition("=")[0] not in unknown] if unknown else []
+    names = [word.partition("=")[0] for word in words]
+    if isinstance(error, RepeatArgumentError) and error.token.keyword in names:
+        at = len(words) - 1 - names[::-1].index(error.token.keyword)
+        return words[:at] + words[at + (1 if "=" in words[at] else 2) :]
+    if isinstance(error, MissingArgumentError):
+        error.root_input_tokens = words
+        option = typed_option(error)
+        return [word for word, name in zip(words, names, strict=True) if name != option] if option else []
+    return []
+
+
+def _unknown(words: Sequence[str], line: _Line, errors: Sequence[CycloptsError]) -> Iterator[CycloptsError]:
+    """Yield one error for all options that the command lacks, unless there is one or the command takes any text."""
+    is_named = any(isinstance(error, UnknownOptionError) for error in errors)
+    takes_any = any(
+        argument.parameter.allow_leading_hyphen or "[" in argument.name for argument in line.arguments
+    )
+    if is_named or takes_any:
+        return
+    valid = [name for argument in line.arguments for name in argument.names]
+    for option in unknown_options(words, valid)[:1]:
+        token = Token(keyword=option, source="cli")
+        yield UnknownOptionError(token=token, argument_collection=line.arguments)
+
+
+def _invalid(words: Sequence[str], line: _Line) -> Iterator[Finding]:
+    """Yield a finding for each value that its option or argument does not take."""
+    for argument in line.arguments:
+        yield from refused_texts(argument)
+        if not argument.tokens or argument.children:
+            continue
+        try:
+            argument.convert_and_validate()
+        except CycloptsError as error:
+            error.argument = error.argument or argument
+            _place(error, words, line)
+            yield from usage_error(error).findings
+        except WrightError as error:  # of a converter
+            yield from error.findings
+
+
+def _place(error: CycloptsError, words: Sequence[str], line: _Line) -> None:
+    """Give an error what Cyclopts gives to those that it raises."""
+    error.root_input_tokens = list(words)
+    error.app, error.command_chain = line.app, line.command
+
+
+def _lacks_value(argument: Argument, texts: Sequence[str]) -> bool:
+    """Return True for a required argument without a text, unless another mistake is about it."""
+    if not argument.required or argument.tokens or argument.children or not argument.parse:
+        return False
+    return not any(argument.name in text.replace("?", " ").split() for text in texts)

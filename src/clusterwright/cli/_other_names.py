@@ -1,0 +1,118 @@
+"""Commands that do not exist: the one that is meant, by habits of other tools, by spelling, or by its group."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterwright.cli._examples import examples
+from clusterwright.cli._misplaced import name_line, unquoted_line, verb_line
+from clusterwright.errors import did_you_mean
+from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from cyclopts import App
+
+_SIMILAR = 0.7  # less is another word: login and logs, clean and plan
+_SPECS = (".yaml", ".yml")
+# A command, and what other tools and habits call it.
+_OTHER_NAMES = {
+    "train": "sbatch srun torchrun mpirun mpiexec deepspeed accelerate python submit run launch resume restart requeue",
+    "jobs": "squeue ps list ls runs queue get job",
+    "cancel": "scancel kill stop delete rm terminate",
+    "top": "sinfo nodes node hosts host htop watch monitor nvidia-smi nvtop metrics alerts dashboard-cli inventory",
+    "web": "dashboard ui serve grafana",
+    "apply": "install deploy provision setup ansible ansible-playbook configure bootstrap",
+    "lab": "up down start destroy vagrant docker compose",
+    "init": "create new config",
+    "check": "verify test doctor health nhc dcgmi",
+    "why": "diagnose debug",
+    "logs": "log tail",
+    "bench": "benchmark nccl-tests nccl all_reduce all-reduce allreduce burnin burn-in fio hpl stress",
+    "heal": "fix repair drain undrain reboot reset history events",
+    "status": "show info describe inspect",
+    "checkpoints": "ckpt checkpoint",
+    "kubernetes": "k8s kubectl helm",
+    "report": "sacct sreport usage users user quota accounting",
+    "rollback": "undo revert",
+    "plan": "search cost size fabric power storage",
+    "plan catalog": "catalog gpus gpu models model prices",
+    "dev": "salloc shell ssh exec attach login jupyter notebook",
+    "guide": "tutorial quickstart",
+    "image": "conda pip container build requirements env",
+    "upgrade": "update",
+    "lint": "slurm.conf slurm",
+}
+# Commands of a group, and what users call them.
+_OTHER_SUBCOMMANDS = {
+    "wright bench": {
+        "collectives": "nccl nccl-tests allreduce all-reduce all_reduce rccl",
+        "storage": "disk disks fio io nfs lustre",
+        "burn-in": "burnin stress soak all hpl",
+        "rdma": "ib infiniband roce perftest",
+        "gpu": "gemm flops gpus",
+    },
+    "wright plan": {
+        "catalog": "gpu gpus model models prices",
+        "search": "layout parallel parallelism train training",
+        "power": "rack racks cooling",
+        "fabric": "network switches topology",
+        "size": "nodes hosts",
+        "cost": "price tco",
+    },
+    "wright tune": {"network": "nccl all"},
+    "wright report": {"cluster": "month gpu gpus nodes", "team": "user users account accounts"},
+}
+
+
+def command_fix(command: str, words: Sequence[str], app: App) -> str:
+    """Return what to write in place of a command that `command` does not have; `words` are what follows `command`."""
+    name, subcommands = words[0], [subcommand for subcommand in app if not subcommand.startswith("-")]
+    if line := verb_line(command, words, subcommands) if command != "wright" else "":
+        return _("run `{command}`", command=line)
+    if line := unquoted_line(command, name, subcommands):
+        return _("remove the quotes: {line}", line=line)
+    if Path(name).suffix in _SPECS:
+        return _("write the command first: {line}", line=shlex.join(("wright", "validate", name)))
+    if line := _respelled(command, words, app):
+        return _("write {line}", line=line)
+    if meant := _other_name(command, name.lower()):
+        return _example_fix(meant)
+    if guess := did_you_mean(name, subcommands, _SIMILAR).strip():
+        return _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
+    if line := _name_line(command, words):
+        return _("run `{command}`", command=line)
+    return _("choose one of {choices}", choices=", ".join(subcommands))
+
+
+def _example_fix(command: str) -> str:
+    """Return the command that is meant, with a line of it to copy."""
+    line = next(iter(examples(command.split())), f"wright {command} --help")
+    return _("the command is `wright {name}`: {line}", name=command, line=line)
+
+
+def _other_name(command: str, name: str) -> str:
+    if command == "wright":
+        return next((meant for meant, names in _OTHER_NAMES.items() if name in names.split()), "")
+    names_by_command = _OTHER_SUBCOMMANDS.get(command, {})
+    meant = next((meant for meant, names in names_by_command.items() if name in names.split()), "")
+    return f"{command.removeprefix('wright ')} {meant}" if meant else ""
+
+
+def _respelled(command: str, words: Sequence[str], app: App) -> str:
+    """Return the line in lower case, with `-` for `_`, or with a blank between a group and its command."""
+    name, names = words[0].lower().replace("_", "-"), list(app)
+    if name in names:
+        return shlex.join((*command.split(), name, *words[1:]))
+    group, _hyphen, subcommand = name.partition("-")
+    if group in names and subcommand in list(app[group]):
+        return shlex.join((*command.split(), group, subcommand, *words[1:]))
+    return ""
+
+
+def _name_line(command: str, words: Sequence[str]) -> str:
+    """Return the line for a group that was typed with a run or host only, which has a digit or is a path."""
+    is_name = words[0] == "last" or any(letter.isdigit() or letter == "/" for letter in words[0])
+    return name_line(command, words) if is_name else ""

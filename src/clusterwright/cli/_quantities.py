@@ -1,0 +1,67 @@
+"""Quantities and lists of the command line, as texts: parsed before a command starts, so that one run reports all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from clusterwright.units import parse_duration, parse_power, parse_rate, parse_size
+
+
+def _parsed_by(parse: Callable[[str], object]) -> Parameter:
+    """Return a parameter whose text, if there is one, `parse` accepts; it raises QuantityError or WrightError."""
+
+    def check(_type: object, text: str | None) -> None:
+        from clusterwright.errors import SpecError, WrightError
+
+        try:
+            if text:
+                parse(text)
+        except WrightError as error:
+            raise SpecError(*error.findings) from error  # a ValueError, as Cyclopts expects it
+
+    return Parameter(validator=check)
+
+
+def _parse_share(text: str) -> None:
+    from clusterwright.plan.sizing.workload import parse_share
+
+    if text not in {"100%", "1"}:  # of --busy; --headroom and --slow-nodes refuse all of it themselves
+        parse_share(text)
+
+
+def _parse_count(text: str) -> None:
+    from clusterwright.plan.sizing.workload import parse_count
+
+    parse_count(text)
+
+
+def _parse_hostlist(text: str) -> None:
+    from clusterwright.cli._hostlist import expanded
+
+    expanded(text)
+
+
+def _parse_batch(text: str) -> None:
+    from clusterwright.provision.batches import batch_size
+
+    batch_size(text, 1)
+
+
+def _parse_month(text: str) -> None:
+    from clusterwright.monitor.reports import month_bounds
+
+    month_bounds(text)
+
+
+Duration = Annotated[str, _parsed_by(parse_duration)]
+Size = Annotated[str, _parsed_by(parse_size)]
+Rate = Annotated[str, _parsed_by(parse_rate)]
+Power = Annotated[str, _parsed_by(parse_power)]
+Share = Annotated[str, _parsed_by(_parse_share)]
+BigCount = Annotated[str, _parsed_by(_parse_count)]  # 52k, 1.5M, 1e9
+Hostlist = Annotated[str, _parsed_by(_parse_hostlist)]
+Batch = Annotated[str, _parsed_by(_parse_batch)]
+Month = Annotated[str, _parsed_by(_parse_month)]

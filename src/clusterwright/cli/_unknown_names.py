@@ -1,0 +1,159 @@
+"""Values of a command line that nothing has: files, GPUs, models, checks, and hosts and groups of the cluster file.
+
+The commands refuse them too, each where it needs them; here all of a line are found, by the type of the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from clusterwright.cli import _live_names
+from clusterwright.errors import Finding, WrightError, unknown_name_fix
+from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from cyclopts.argument import Argument
+
+    from clusterwright.config.cluster import Cluster
+
+RESULTS = ("--out", "--html", "--csv", "--svg", "--cables", "--metrics")  # options that name a file to write
+_NOT_READ = (*RESULTS, "--users", "--root", "--cluster")  # created, or judged on its own
+# Commands that need the cluster file of this folder if none is named; the latter also work with any Slurm cluster.
+_OF_FILE = (
+    "render",
+    "apply",
+    "diff",
+    "rollback",
+    "add-hosts",
+    "remove-hosts",
+    "upgrade",
+    "state",
+    "export",
+    "bundle",
+    "bios",
+    "heal",
+)
+_OF_SLURM = ("check", "bench", "tune", "dev", "top", "web")
+
+
+def unknown_names(command: tuple[str, ...], arguments: Iterable[Argument], named: str) -> Iterator[Finding]:
+    """Yield a finding for each value that does not exist; `named`: the texts of findings, whose values are left out."""
+    texts = {argument.name: [token.value for token in argument.tokens] for argument in arguments}
+    values = [
+        (argument, value)
+        for argument in arguments
+        for value in texts[argument.name]
+        if value not in named and not argument.children
+    ]
+    named_cluster = next(iter(texts.get("--cluster", ())), None)
+    cluster, findings = _cluster(command, named_cluster, named)
+    yield from (finding for finding in findings if finding.message not in named and finding.code not in named)
+    catalog = next((path for path in texts.get("--catalog", ()) if Path(path).is_file()), None)
+    for argument, value in values:
+        if Path in (argument.hint, *get_args(argument.hint)) and argument.name not in _NOT_READ:
+            yield from _missing_file(argument, value)
+        elif rule := _RULES.get(argument.parameter.completer):
+            yield from _findings_of(partial(rule, value, cluster, catalog))
+
+
+def _gpu(name: str, _cluster: Cluster | None, catalog: str | None) -> None:
+    from clusterwright.catalog import gpu
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
+
+    gpu(name, load_user_catalog(catalog))
+
+
+def _model(name: str, _cluster: Cluster | None, catalog: str | None) -> None:
+    from clusterwright.catalog.hf import model_of
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
+
+    model_of(name, load_user_catalog(catalog))
+
+
+def _check(name: str, _cluster: Cluster | None, _catalog: str | None) -> None:
+    from clusterwright.check.registry import choose
+
+    choose((name,))
+
+
+def _hosts(text: str, cluster: Cluster | None, _catalog: str | None) -> None:
+    from clusterwright.cli._hostlist import expanded, hosts_of
+
+    if cluster:
+        hosts_of(cluster, text)
+    else:
+        expanded(text)
+
+
+def _group(name: str, cluster: Cluster | None, _catalog: str | None) -> None:
+    _require(name, cluster.nodes if cluster else (name,))
+
+
+def _partition(name: str, cluster: Cluster | None, _catalog: str | None) -> None:
+    _require(name, cluster.partitions if cluster else (name,))
+
+
+# What refuses an unknown value, by the completer of its type.
+_RULES: Mapping[object, Callable[[str, Cluster | None, str | None], None]] = {
+    _live_names.GPUS.completer: _gpu,
+    _live_names.MODELS.completer: _model,
+    _live_names.CHECKS.completer: _check,
+    _live_names.HOSTS.completer: _hosts,
+    _live_names.GROUPS.completer: _group,
+    _live_names.PARTITIONS.completer: _partition,
+}
+
+
+def _require(name: str, names: Iterable[str]) -> None:
+    if name not in names:
+        raise WrightError.from_code(
+            "unknown-name", _("there is no `{name}`", name=name), unknown_name_fix(name, names)
+        )
+
+
+def _findings_of(call: Callable[[], object]) -> tuple[Finding, ...]:
+    """Return the findings of the error that a call raises; none if it raises none."""
+    try:
+        call()
+    except WrightError as error:
+        return error.findings
+    return ()
+
+
+def _cluster(
+    command: tuple[str, ...], file: str | None, named: str
+) -> tuple[Cluster | None, tuple[Finding, ...]]:
+    """Return the cluster of the file that the command reads, without contacting Slurm, or what is wrong with it.
+
+    Neither if findings name the file already.
+    """
+    from clusterwright.cli._connection import cluster_file, is_unmanaged
+    from clusterwright.config.load import load_cluster
+
+    path = Path(file) if file else None
+    is_needed = bool(command) and command[0] in (*_OF_FILE, *_OF_SLURM)
+    if not path and not is_needed:
+        return None, ()
+    accepts_login = bool(command) and command[0] in _OF_SLURM
+    try:
+        if is_unmanaged(path) and (accepts_login or not is_needed):
+            return None, ()
+        path = cluster_file(path, accepts_login=accepts_login)
+        return (None if str(path) in named else load_cluster(path)), ()
+    except WrightError as error:
+        return None, error.findings
+
+
+def _missing_file(argument: Argument, value: str) -> Iterator[Finding]:
+    path = Path(value)
+    if value == "-" or path.exists():
+        return
+    folder = path.parent
+    files = [str(folder / file.name) for file in folder.iterdir()] if folder.is_dir() else []
+    option = f"{argument.name}: " if argument.name.startswith("-") else ""
+    message = _("{option}no such file: {path}", option=option, path=value)
+    fix = unknown_name_fix(value, files, _("name a file that exists"))
+    yield Finding("file-unreadable", message, fix)
