@@ -47,6 +47,7 @@ def finding(line):
             "for example: wright cancel gpt-20261127-101010; all options: wright cancel --help",
         ),
         ("schema jobs", "KIND cannot be `jobs`", "did you mean `job`? choose one of cluster, job"),
+        ("plan fabric --nodes -3", "--nodes is -3, but must be at least 1", "write --nodes 1"),
         ("jobs --cluster a --cluster b", "--cluster is given more than once", "write --cluster once"),
         (
             "diff old.yaml new.yaml",

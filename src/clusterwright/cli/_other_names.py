@@ -20,7 +20,7 @@ _SPECS = (".yaml", ".yml")
 # A command, and what other tools and habits call it.
 _OTHER_NAMES = {
     "train": "sbatch srun torchrun mpirun mpiexec deepspeed accelerate python submit run launch resume restart requeue",
-    "jobs": "squeue ps list ls runs queue get job",
+    "jobs": "squeue ps list ls runs queue get",
     "cancel": "scancel kill stop delete rm terminate",
     "top": "sinfo nodes node hosts host htop watch monitor nvidia-smi nvtop metrics alerts dashboard-cli inventory",
     "web": "dashboard ui serve grafana",

@@ -56,6 +56,12 @@ def _parse_month(text: str) -> None:
     month_bounds(text)
 
 
+def _parse_release(text: str) -> None:
+    from clusterwright.cli._slurm_files import require_release
+
+    require_release(text)
+
+
 Duration = Annotated[str, _parsed_by(parse_duration)]
 Size = Annotated[str, _parsed_by(parse_size)]
 Rate = Annotated[str, _parsed_by(parse_rate)]
@@ -65,3 +71,4 @@ BigCount = Annotated[str, _parsed_by(_parse_count)]  # 52k, 1.5M, 1e9
 Hostlist = Annotated[str, _parsed_by(_parse_hostlist)]
 Batch = Annotated[str, _parsed_by(_parse_batch)]
 Month = Annotated[str, _parsed_by(_parse_month)]
+Release = Annotated[str, _parsed_by(_parse_release)]  # of Slurm, with a table of keys

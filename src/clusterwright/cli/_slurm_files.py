@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clusterwright.config.load import text_of
-from clusterwright.config.slurm_keys import RELEASES, key_spans
+from clusterwright.config.slurm_keys import RELEASES, key_spans, release
 from clusterwright.config.slurm_rules import KINDS, Setting, SlurmConf, Source
 from clusterwright.config.slurm_rules.rules.hooks import ON_CONTROLLERS, ON_NODES, programs
 from clusterwright.config.slurm_rules.rules.network import controller_address, controller_name
@@ -30,10 +30,10 @@ def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tupl
     """
     paths: list[Path] = []
     findings: list[Finding] = []
-    if version not in RELEASES:
-        message = _("`{version}` is not a release of Slurm that is known here", version=version)
-        fix = _("choose one of {choices}", choices=", ".join(RELEASES))
-        findings.append(Finding("lint-unknown", message, fix))
+    try:
+        require_release(version)
+    except WrightError as error:
+        findings += error.findings
     for file in files:
         try:
             paths += _of_slurm(file)
@@ -42,6 +42,13 @@ def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tupl
     if findings:
         raise SpecError(*findings)
     return tuple(_source(path, path.name, root, _DEEPEST) for path in paths)
+
+
+def require_release(version: str) -> None:
+    """Raise WrightError (`lint-unknown`) for a release of Slurm without a table of keys."""
+    if release(version) not in RELEASES:
+        message = _("`{version}` is not a release of Slurm that is known here", version=version)
+        raise _refusal(message, _("choose one of {choices}", choices=", ".join(RELEASES)))
 
 
 def _of_slurm(file: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._quantities import Hostlist
+from clusterwright.cli._quantities import Hostlist, Release
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def adopt(
     control: str = "",
     hosts: Hostlist = "",
     folder: Annotated[Path | None, Parameter(name=("--folder", "--from"))] = None,
-    slurm: str = "",
+    slurm: Release = "",
     out: Path = Path("cluster.yaml"),
     json: bool = False,
 ) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clusterwright.cli._quantities import Release
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def lint(
     file: Path,
     /,
     *more: Path,
-    slurm: str = "",
+    slurm: Release = "",
     root: Path | None = None,
     resolve: bool = False,
     json: bool = False,

@@ -44,7 +44,6 @@ def test_a_binary_file_is_no_table(command, data, fix, tmp_path, monkeypatch):
     [
         (f"explain {RUN} --recompute ful", "--recompute cannot be `ful`", "did you mean `full`?"),
         (f"explain {RUN} --software lightgbm", "--software `lightgbm` names no software", "'FSDP 2024'"),
-        ("fabric --nodes -3", "--nodes must be at least 1", "--nodes 64"),
         ("catalog gpus --catalog nosuch.toml", "nosuch.toml: No such file or directory", "--catalog FILE"),
     ],
 )
