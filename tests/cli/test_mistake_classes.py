@@ -201,6 +201,13 @@ def test_an_error_of_a_command_has_the_other_mistakes_of_the_line(command, tmp_p
     assert "/no/slurm.conf" in done.stderr
 
 
+def test_paths_that_no_folder_can_have_are_missing(tmp_path):
+    """Too long, below a file, and in a folder without such names."""
+    (tmp_path / "file").write_text("")
+    for path in ("x" * 5000, "file/x", "no/such/x"):
+        assert f"no such file: {path[:200]}\n" in str(error_of(["plan", "predict", path, "--zz"]))
+
+
 def test_a_mistake_is_named_once():
     """Cyclopts and the search for the others find it."""
     for line in (

@@ -6,6 +6,7 @@ The commands refuse them too, each where it needs them; here all of a line are f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
 
 RESULTS = ("--out", "--html", "--csv", "--svg", "--cables", "--metrics")  # options that name a file to write
+_LONGEST = 200  # characters of a path in a message
 _NOT_READ = (*RESULTS, "--users", "--root", "--cluster")  # created, or judged on its own
 # Commands that need the cluster file of this folder if none is named; the latter also work with any Slurm cluster.
 _OF_FILE = (
@@ -120,6 +122,8 @@ def _findings_of(call: Callable[[], object]) -> tuple[Finding, ...]:
         call()
     except WrightError as error:
         return error.findings
+    except OSError:  # the command reports what it cannot read
+        return ()
     return ()
 
 
@@ -145,15 +149,18 @@ def _cluster(
         return (None if str(path) in named else load_cluster(path)), ()
     except WrightError as error:
         return None, error.findings
+    except OSError:  # the command reports what it cannot read
+        return None, ()
 
 
 def _missing_file(argument: Argument, value: str) -> Iterator[Finding]:
-    path = Path(value)
-    if value == "-" or path.exists():
-        return
-    folder = path.parent
-    files = [str(folder / file.name) for file in folder.iterdir()] if folder.is_dir() else []
+    with suppress(OSError):  # a path that is too long
+        if value == "-" or Path(value).exists():
+            return
+    folder, files = Path(value).parent, []
+    with suppress(OSError):
+        files = [str(folder / file.name) for file in folder.iterdir()]
     option = f"{argument.name}: " if argument.name.startswith("-") else ""
-    message = _("{option}no such file: {path}", option=option, path=value)
+    message = _("{option}no such file: {path}", option=option, path=value[:_LONGEST])
     fix = unknown_name_fix(value, files, _("name a file that exists"))
     yield Finding("file-unreadable", message, fix)
