@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch.distributed.checkpoint import metadata
@@ -20,7 +20,6 @@ from torch.distributed.checkpoint.filesystem import FileSystem, FileSystemReader
 from torch.distributed.checkpoint.planner import ReadItem
 
 from clusterwright.runtime.checkpoints import tree
-from clusterwright.runtime.checkpoints.forms import MOST_RATIO
 from clusterwright.runtime.checkpoints.source import Damaged, open_own_file
 
 # What torch writes into `.metadata`, beside the dataclasses of torch.distributed.checkpoint.metadata and dtypes.
@@ -88,7 +87,7 @@ class DcpReader(FileSystemReader):
             )
         except tree.CRAFTED as error:
             raise Damaged(f".metadata cannot be read: {type(error).__name__}") from error
-        if claimed > MOST_RATIO * actual:
+        if claimed > tree.MOST_RATIO * actual:
             raise Damaged(f".metadata claims {claimed} bytes of tensors in files of {actual} bytes")
 
 
@@ -102,8 +101,11 @@ class PlainPlanner(DefaultLoadPlanner):
         super().load_bytes(read_item, io.BytesIO(plain.getvalue()))
 
 
-class _MetadataUnpickler(pickle._Unpickler):  # noqa: SLF001 (that in C has no method for each opcode)
-    dispatch = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined] # noqa: RUF012, SLF001 (pickle's own)
+_Unpickler: Any = pickle._Unpickler  # noqa: SLF001 (pickle's own in Python: the one in C has no method for each opcode)
+
+
+class _MetadataUnpickler(_Unpickler):  # type: ignore[misc] # (typed as Any)
+    dispatch: ClassVar = dict(_Unpickler.dispatch)
 
     def load_build(self) -> None:
         """Set the state of an instance; of a class, it would change all its instances in this process.
@@ -111,12 +113,12 @@ class _MetadataUnpickler(pickle._Unpickler):  # noqa: SLF001 (that in C has no m
         Raises:
             Damaged: the state is not of an instance of a dataclass.
         """
-        target = self.stack[-2]  # type: ignore[attr-defined]
+        target = self.stack[-2]
         if isinstance(target, type) or not dataclasses.is_dataclass(target):
             raise Damaged(f"the state of {type(target).__name__} in .metadata is set")
-        super().load_build()  # type: ignore[misc]
+        super().load_build()
 
-    dispatch[pickle.BUILD[0]] = load_build  # type: ignore[assignment]
+    dispatch[pickle.BUILD[0]] = load_build
 
     def find_class(self, module: str, name: str) -> Any:
         """Return a class or dtype that torch's metadata consist of; raise Damaged for any other global."""

@@ -15,7 +15,6 @@ from clusterwright.onhost.lib.safe_reader import refuse_irregular
 from clusterwright.runtime.checkpoints import memory, part, tree
 from clusterwright.runtime.checkpoints.source import Damaged
 
-MOST_RATIO = 4  # bytes of tensors per byte of their files; ours: a format stores each byte once
 _OURS = (
     "clusterwright"  # key in a DCP checkpoint for what DCP cannot store: non-string keys, empty containers
 )
@@ -44,7 +43,7 @@ def _read_torch(path: Path) -> Any:
     tensors: dict[str, torch.Tensor] = {}
     tree.flatten(state, "", tensors)
     claimed = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
-    if claimed > MOST_RATIO * status.st_size:
+    if claimed > tree.MOST_RATIO * status.st_size:
         raise Damaged(f"it claims {claimed} bytes of tensors in a file of {status.st_size} bytes")
     return state
 

@@ -29,6 +29,7 @@ CRAFTED = (
     ValueError,
     pickle.UnpicklingError,
 )
+MOST_RATIO = 4  # bytes of tensors per byte of their files; ours: a format stores each byte once
 _PACKED = (
     1024  # bytes; sizes are rounded up to this, so that a part's layout seldom differs from the last save's
 )
