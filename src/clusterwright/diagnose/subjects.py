@@ -32,9 +32,9 @@ def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignor
     Raises:
         WrightError: `file-unreadable`: a file does not exist, or no file is a text file.
     """
-    from clusterwright.diagnose.gather.run_findings import with_doubt, with_verification
     from clusterwright.diagnose.knowledge import blames_host
     from clusterwright.diagnose.reading import find_sources
+    from clusterwright.diagnose.verification import with_doubt, with_verification
 
     runs = [str(path) for path in paths if str(path) != "-" and Path(path, "job.json").is_file()]
     sources = [*find_sources([str(path) for path in paths]), *_decay_of_runs(runs)]

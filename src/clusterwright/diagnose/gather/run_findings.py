@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.gather.ended import Gathered, event_line
-from clusterwright.diagnose.reading.line import is_of_kernel
+from clusterwright.diagnose.verification import with_verification
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.numbers import finite
 from clusterwright.onhost.lib.run_outcome import CANCELED
 
-_TEXT_CONFIDENCE = 0.8  # ours: below that of a message of the journal, whose begin is known
 _FAULTS = ("rank_exit", "rank_hung", "host_lost", "failover", "nan", "corrupt")
 
 
@@ -78,47 +77,6 @@ def _with_host(diagnosis: Diagnosis, unreachable: tuple[str, ...]) -> Diagnosis:
     if diagnosis.kind != "node-lost" or diagnosis.subject.get("host") or len(unreachable) != 1:
         return diagnosis
     return replace(diagnosis, subject={"host": unreachable[0], **diagnosis.subject}, exclude=unreachable[0])
-
-
-def with_verification(
-    diagnosis: Diagnosis, is_of_user: Callable[[str], bool], hosts: Collection[str] = ()
-) -> Diagnosis:
-    """Return a diagnosis that blames a host by output of a job alone, which its user can write, with how to verify it.
-
-    `is_of_user`: whether that user can write the source of this name. A host that is none of `hosts`, the hosts of the
-    job if they are known, is not excluded.
-    """
-    host = diagnosis.exclude
-    if not host or not diagnosis.evidence or not all(is_of_user(line.source) for line in diagnosis.evidence):
-        return diagnosis
-    if hosts and host not in hosts:
-        text = _("{host} is no host of the job, and only output that its user can write names it", host=host)
-        return replace(diagnosis, exclude="", verify=text)
-    text = _(
-        "only output that the job's user can write shows this: before you drain {host}, run wright check --hosts "
-        "{host}",
-        host=host,
-    )
-    return replace(diagnosis, verify=text)
-
-
-def with_doubt(diagnosis: Diagnosis, kernel_logs: Collection[str]) -> Diagnosis:
-    """Return a diagnosis of a host by the kernel's text in files alone as a claim to be verified.
-
-    In a text, line ends in names that users choose look like the ends of messages. `kernel_logs`: names of files with
-    messages of the kernel, besides the lines that look like one.
-    """
-    lines = diagnosis.evidence
-    if not lines or not all(line.source in kernel_logs or is_of_kernel(line.text) for line in lines):
-        return diagnosis
-    host = diagnosis.exclude or diagnosis.subject.get("host") or "HOST"
-    text = _(
-        "a text does not show which line begins a message of the kernel, and users put names into messages: before you "
-        "drain {host}, run wright check --hosts {host}",
-        host=host,
-    )
-    confidence = min(diagnosis.confidence, _TEXT_CONFIDENCE)
-    return replace(diagnosis, exclude="", verify=text, confidence=confidence)
 
 
 def _hung(event: Mapping[str, Any]) -> Diagnosis:
