@@ -221,3 +221,11 @@ def test_a_misspelt_key_is_met_with_the_right_one(tmp_path):
     """As in the other files."""
     with pytest.raises(WrightError, match="did you mean `bandwidth`"):
         read(tmp_path, '[gpus.x]\nlike = "h100"\nbandwith = "3TB/s"')
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "x = " + "9" * 100_000], ids=["nested", "number"])
+def test_a_file_that_python_refuses_to_parse_is_an_error_of_the_file(tmp_path, text):
+    """It may lie in any folder."""
+    (tmp_path / "catalog.toml").write_text(text)
+    with pytest.raises(WrightError, match="toml-syntax"):
+        load(tmp_path / "catalog.toml")

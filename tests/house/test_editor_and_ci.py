@@ -138,6 +138,19 @@ def test_a_name_in_a_pull_request_is_no_command_of_the_runner(action, site):
     assert result.returncode == 2
 
 
+def test_a_link_in_a_pull_request_shows_no_file_of_the_runner(action, site):
+    """An error quotes the line of the file."""
+    secret = site.parent / "secret"
+    secret.write_text("machine example.com password hunter2: [\n")
+    (site / "b").mkdir()
+    (site / "b/cluster.yaml").symlink_to(secret)
+    subprocess.run(["git", "add", "."], cwd=site, check=True)
+    result = action()
+
+    assert "hunter2" not in result.stdout + result.stderr
+    assert "cluster.yaml is a valid cluster file" in result.stderr
+
+
 @pytest.mark.parametrize(
     "module", ["pip/__main__.py", "typing.py", "secrets.py", "clusterwright/__init__.py"]
 )

@@ -59,7 +59,7 @@ def load(path: Path) -> UserCatalog:
         raise WrightError.from_code(
             "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also of a number or a nesting that Python refuses
         fix = _("see docs/guides/own-hardware.md for an example")
         raise WrightError.from_code("toml-syntax", f"{path}: {error}", fix, exit_code=EXIT_USAGE) from error
     reader = _CatalogReader(str(path), written.splitlines())

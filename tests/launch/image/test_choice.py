@@ -123,6 +123,17 @@ def test_later_packages_cannot_replace_pytorch():
     assert json.loads(files["image.lock.json"])["torch"] == choice.torch
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["--extra-index-url https://evil.example/simple #==", "torch @ https://evil.example/torch.whl #==", "-r x==1",
+     "numpy==1.0 --hash=sha256:0", "-e git+https://evil.example/x==1"],
+)  # fmt: skip
+def test_a_lock_of_requirements_brings_no_option_and_no_address(line):
+    """It may come with a repository, and pip honors both in a file of constraints."""
+    files = image_files(choose_image(cluster()), "a100", "", f"{line}\nnumpy==2.1.3\n")
+    assert files["constraints.txt"].splitlines()[1:] == ["numpy==2.1.3"]
+
+
 def test_an_ngc_image_keeps_its_own_pytorch():
     """No torch, no Python, no MPI is installed over it."""
     text = image_files(choose_image(cluster(), base="nvcr.io/nvidia/pytorch:25.09-py3"), "c", "numpy\n", "")[

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 
 from clusterwright.launch.image.choice import ImageChoice
 
+# No other line: the file may come with a repository, and pip takes options and addresses in constraints.
+_PIN = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==[A-Za-z0-9.+!_-]+")
 MARKER = "# Written by wright image build"
 LOCK, REQUIREMENTS_LOCK = "image.lock.json", "requirements.lock"
 _FOLDER = "/opt/clusterwright"
@@ -35,7 +38,7 @@ def _constraints(choice: ImageChoice, pins: str) -> str:
     """Return pip's constraints: PyTorch, and the versions of the earlier build but for what is chosen here."""
     chosen = [f"torch=={choice.torch}"] if choice.torch else []
     names = {"torch", *(line.partition("==")[0] for line in (choice.nccl_pin,) if line)}
-    older = [line for line in pins.splitlines() if "==" in line and line.partition("==")[0] not in names]
+    older = [line for line in pins.splitlines() if (pin := _PIN.fullmatch(line)) and pin["name"] not in names]
     return "".join(f"{line}\n" for line in (*chosen, *older))
 
 
