@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from clusterwright.adopt.baseline import format_baseline, site_baseline
 from clusterwright.adopt.facts import facts_of
 from clusterwright.adopt.gather import gather, gather_tables
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
@@ -97,6 +98,24 @@ def test_a_changed_slurm_conf_is_watched(control_host, monkeypatch):
     ]
     (control_host / "slurm.conf").unlink()
     assert "no readable slurm.conf" in watched_lines(cluster)[0]
+
+
+def test_a_missing_or_damaged_baseline_is_a_line(control_host, monkeypatch, tmp_path):
+    """Nothing is compared with it, which is no silence; a written one has no difference."""
+    monkeypatch.setattr("clusterwright.provision.apply.remote_of", lambda _cluster: LocalMachine())
+    site = gather(LocalMachine(), "localhost")
+    cluster = describe(site.sources(), site.version, "localhost", facts_of(site)).cluster
+    file, path = tmp_path / "c.yaml", tmp_path / "c.baseline.json"
+
+    (missing,) = watched_lines(cluster, file)
+    path.write_text("{")
+    (damaged,) = watched_lines(cluster, file)
+    path.write_text(format_baseline(site_baseline(site.hosts)))
+
+    assert "are not compared" in missing
+    assert "are not compared" in damaged
+    assert all(str(path) in line for line in (missing, damaged))
+    assert watched_lines(cluster, file) == []
 
 
 def test_a_host_without_slurm_is_refused(tmp_path, monkeypatch):

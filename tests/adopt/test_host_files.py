@@ -85,7 +85,7 @@ def test_limits_pins_units_and_firewall_are_listed_once_for_all_hosts():
         site, "/etc/apt/preferences.d/slurm"
     )
     assert listed(site, "firewall", "/etc/nftables.conf") == [
-        (f"{hosts}firewall", 2, "chain inet site input: 2 rules")
+        (f"{hosts}firewall", 1, "chain inet site input: 2 rules")
     ]
     texts = [text for _file, _line, text in listed(site, "units", "failed_units")]
     assert "/etc/systemd/system/site-tuning.service enabled" in texts

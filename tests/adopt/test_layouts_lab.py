@@ -272,6 +272,39 @@ def test_a_change_of_the_site_is_watched(site):
     assert "partition new: nodes: - -> n1" in result["watched"]
 
 
+LIMITS, DROP_IN = "/etc/security/limits.d/site.conf", "/etc/systemd/system/slurmd.service.d/site.conf"
+CHANGED_BY_HAND = f"""
+echo '* soft memlock 64' >{LIMITS}
+mkdir -p /etc/systemd/system/slurmd.service.d
+printf '[Service]\\nLimitNOFILE=1024\\n' >{DROP_IN}
+nft add table inet site
+nft 'add chain inet site input {{ type filter hook input priority filter; policy accept; }}'
+nft add rule inet site input tcp dport 6666 drop
+"""
+RESTORED = f"rm {LIMITS} {DROP_IN}; nft delete table inet site"
+
+
+def test_a_change_of_a_host_is_watched(site):
+    """Limits, a drop-in of slurmd and a rule of the firewall: host, place and both values; nothing once restored."""
+    site.adopt()
+    site.run(CHANGED_BY_HAND, "n1")
+    try:
+        changed = json.loads(site.wright("diff", "--json").stdout)
+    finally:
+        site.run(RESTORED, "n1")
+    restored = json.loads(site.wright("diff", "--json").stdout)
+
+    assert not changed["differs"]
+    assert changed["watched"] == [
+        f"n1: limits: {LIMITS}:1: - -> * soft memlock 64",
+        f"n1: units: {DROP_IN}:1: - -> [Service]",
+        f"n1: units: {DROP_IN}:2: - -> LimitNOFILE=1024",
+        "n1: firewall: chain inet site input: - -> type filter hook input priority filter; policy accept;",
+        "n1: firewall: chain inet site input: - -> tcp dport 6666 drop",
+    ]
+    assert restored.get("watched") is None
+
+
 def test_checks_judge_the_site_as_it_is(site):
     """Processors, services, files and keys are as the adopted file has them; what no role manages is skipped."""
     names = (

@@ -33,6 +33,23 @@ def test_a_copy_of_the_files_becomes_a_cluster_file(adopt, tmp_path):
     assert "1 line of the site's files" in done.stderr
 
 
+def test_the_baseline_of_hosts_is_next_to_the_file(adopt, tmp_path):
+    """Only its owner reads it, because it has rules that only root may read; an older one is replaced."""
+    host = tmp_path / "etc" / "hosts" / "n1"
+    host.mkdir(parents=True)
+    (host / "limits").write_text("==> /etc/security/limits.conf <==\n* hard core 0\n")
+    (tmp_path / "site.baseline.json").write_text("{}")
+
+    done = adopt("--folder", "etc", "--slurm", "24.05", "--out", "site.yaml")
+
+    path = tmp_path / "site.baseline.json"
+    assert "site.yaml, site.baseline.json" in done.stderr
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text())["n1"]["limits"] == {
+        "/etc/security/limits.conf": [[1, "* hard core 0"]]
+    }
+
+
 def test_json_has_what_the_file_does_not_hold(adopt, tmp_path):
     """By file and line, also accounts of slurmdbd and lines of hosts in the folder; stdout has nothing else."""
     etc = tmp_path / "etc"
@@ -48,6 +65,7 @@ def test_json_has_what_the_file_does_not_hold(adopt, tmp_path):
     report = json.loads(done.stdout)
     assert load_cluster("cluster.yaml").teams["hep"].shares == 7
     assert (report["file"], report["cluster"], report["differences"]) == ("cluster.yaml", "tiny", [])
+    assert report["baseline"] == "cluster.baseline.json"
     assert [(line["file"], line["line"], line["text"]) for line in report["left_out"]] == [
         ("associations", 4, "account staff"),
         ("n1:/etc/security/limits.conf", 2, "* hard core 0"),

@@ -99,11 +99,11 @@ def _nfs_options(text: str) -> tuple[str, ...] | None:
 
 
 def _exports(host: RecordedHost, folder: SharedFolder) -> bool:
-    return bool(folder.nfs_source) and exports(host, folder.source.partition(":")[2])
+    return bool(folder.nfs_source) and has_export(host, folder.source.partition(":")[2])
 
 
-def exports(host: RecordedHost, path: str) -> bool:
-    """Return whether the host has an export of the folder, in any spelling that the manual allows."""
+def has_export(host: RecordedHost, path: str) -> bool:
+    """Return whether the host exports the folder, in any spelling of its configuration."""
     return any(exported_path(text) == path.rstrip("/") for _file, _number, text in file_lines(host.exports))
 
 

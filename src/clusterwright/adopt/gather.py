@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clusterwright.adopt.account_tables import ASSOCIATIONS, QOS, USERS
+from clusterwright.adopt.baseline import UNIT_ROLES
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.adopt.reservations import TABLE
 from clusterwright.adopt.watch import watches_accounts
-from clusterwright.adopt.watch_hosts import TEXTS
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm_rules import parse_conf
 from clusterwright.config.slurm_rules.rules.network import controller_name
@@ -29,8 +29,24 @@ _DEFAULT = "/etc/slurm/slurm.conf"
 _HEAD = f'head -c {_MOST_BYTES} -- "$1" 2>/dev/null'
 _CAT = f"cat_file() {{ {_HEAD} || sudo -n {_HEAD}; }}"
 _FILES = "tail -v -n +1 --"
-# Of a firewall root alone may read the rules.
-_RULES = "$sudo nft list ruleset || $sudo iptables-save"
+# Of a firewall root alone may read the rules; the last line states that they were read, because there may be none.
+_RULES = (
+    'rules=$($sudo nft -s list ruleset); code=$?; [ -n "$rules" ] || { rules=$($sudo iptables-save) && code=0; }; '
+    'printf "%s\\n" "$rules"; [ "$code" != 0 ] || echo "# read"'
+)
+_RULE_FILES = (
+    "/etc/nftables.conf /etc/nftables/*.nft /etc/nftables.d/* /etc/sysconfig/nftables.conf /etc/sysconfig/iptables "
+    "/etc/iptables/rules.v4 /etc/iptables/rules.v6"
+)
+_FIREWALLD_FILES = (
+    "$sudo find /etc/firewalld -type f '(' -name '*.xml' -o -name firewalld.conf ')' -exec tail -v -n +1 {} +"
+)
+# Units that the site wrote itself or added to, and their variables.
+_CLUSTER_UNITS = (
+    f"for unit in {' '.join(UNIT_ROLES)}; do for folder in /etc/systemd/system /usr/local/lib/systemd/system; do "
+    'echo "$folder/$unit.service"; echo "$folder/$unit.service.d/"*.conf; done; '
+    'echo "/etc/default/$unit" "/etc/sysconfig/$unit"; done'
+)
 _SUDO = 'sudo=; [ "$(id -u)" = 0 ] || sudo="sudo -n"'
 HOST_COMMANDS = {
     "os_release": "cat /etc/os-release",
@@ -48,9 +64,11 @@ HOST_COMMANDS = {
     "pins": f"{_FILES} /etc/apt/preferences /etc/apt/preferences.d/*",
     "units": "systemctl list-unit-files --state=enabled,masked --plain --no-legend --no-pager",
     "unit_files": "find /etc/systemd/system /usr/local/lib/systemd/system -type f | sort",
+    "cluster_units": f"{_FILES} $({_CLUSTER_UNITS})",
     "failed_units": "systemctl list-units --failed --plain --no-legend --no-pager",
     "firewall": _RULES,
-    "firewall_files": f"{_FILES} /etc/nftables.conf /etc/sysconfig/nftables.conf /etc/iptables/rules.v4",
+    "firewall_files": f"{_FILES} {_RULE_FILES}; {_FIREWALLD_FILES}",
+    "firewalld": "$sudo firewall-cmd --list-all-zones",
 }
 
 
@@ -91,15 +109,14 @@ def gather_watched(remote: Connection, cluster: Cluster) -> RecordedSite:
     return replace(site, tables=gather_tables(host)) if watches_accounts(cluster) else site
 
 
-def gather_watched_hosts(remote: Connection, cluster: Cluster) -> dict[str, RecordedHost | None]:
-    """Return the texts of each host that `wright diff` compares; None for one that does not answer.
-
-    Without hosts that a cloud creates on demand.
-    """
+def gather_watched_hosts(
+    remote: Connection, cluster: Cluster, names: Sequence[str]
+) -> dict[str, RecordedHost | None]:
+    """Return the texts with these names of each host that exists; None for a host that does not answer."""
 
     def read(name: str) -> RecordedHost | None:
         try:
-            return read_host(Host(remote, name), TEXTS)
+            return read_host(Host(remote, name), names)
         except WrightError:
             return None
 

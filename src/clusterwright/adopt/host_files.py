@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 
+from clusterwright.adopt.firewalls import active_zones, firewall_rules
 from clusterwright.adopt.folders import SharedFolder, exported_path, is_exported, unheld_mounts
 from clusterwright.adopt.host_texts import Line, file_lines, is_id
 from clusterwright.adopt.lines import LeftOut, is_valid
@@ -99,9 +100,9 @@ def _file_lines(host: RecordedHost, folders: tuple[SharedFolder, ...]) -> Iterat
     for text in (host.limits, host.pins):
         yield from ((line, reason) for line in file_lines(text))
     for line in file_lines(host.firewall_files):
-        if not _BLOCK.match(line[2]):
+        if not _BLOCK.match(line[2]) and not line[0].startswith("/etc/firewalld/"):  # whose zones are listed
             yield line, reason
-    yield from ((line, reason) for line in _rules(host.firewall))
+    yield from ((line, reason) for line in _rules(host))
     yield from ((line, reason) for line in unheld_mounts(host, folders))
     for line in file_lines(host.exports):
         if not is_exported(exported_path(line[2]), folders):
@@ -114,31 +115,16 @@ def _package_lines(host: RecordedHost, held: tuple[str, ...]) -> Iterator[tuple[
             yield ("holds", number, package), _("system.hold_packages has only what all hosts hold")
 
 
-def _rules(text: str) -> Iterator[Line]:
-    """Yield a line with the number of rules for each firewall chain that has any.
-
-    The text is the output of `nft list ruleset` or `iptables-save`.
-    """
-    chains: dict[str, tuple[int, int]] = {}
-    table, chain = "", ""
-    for number, line in enumerate(text.splitlines(), 1):
-        tokens = line.split()
-        if tokens[:1] == ["table"] or line.startswith("*"):
-            table, chain = " ".join(tokens[1:3]) if tokens[:1] == ["table"] else line[1:].strip(), ""
-        elif tokens[:1] == ["chain"] and len(tokens) > 1:
-            chain = f"{table} {tokens[1]}"
-            chains[chain] = (number, 0)
-        elif tokens[:1] == ["-A"] and len(tokens) > 1:
-            chain = f"{table} {tokens[1]}"
-            chains.setdefault(chain, (number, 0))
-            chains[chain] = (chains[chain][0], chains[chain][1] + 1)
-        elif tokens == ["}"]:
-            chain = ""
-        elif chain and tokens and tokens[0] != "type" and not line.startswith((":", "#", "COMMIT")):
-            chains[chain] = (chains[chain][0], chains[chain][1] + 1)
-    for name, (number, count) in chains.items():
-        if count:
-            yield "firewall", number, f"chain {name}: {count} rules"
+def _rules(host: RecordedHost) -> Iterator[Line]:
+    """Yield a line for each chain with the number of its rules, and for each zone of firewalld with its settings."""
+    counts = {
+        name: sum(not rule.startswith(("type ", "policy ")) for rule in rules)
+        for name, rules in (firewall_rules(host) or {}).items()
+        if name.startswith("chain ")
+    }
+    texts = [f"{name}: {count} rules" for name, count in counts.items() if count]
+    texts += [f"{name}: {'; '.join(lines)}" for name, lines in active_zones(host.firewalld).items()]
+    yield from (("firewall", number, text) for number, text in enumerate(texts, 1))
 
 
 def _units(host: RecordedHost) -> Iterator[tuple[Line, str]]:

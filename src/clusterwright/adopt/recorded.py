@@ -32,9 +32,11 @@ class RecordedHost:
     pins: str = ""
     units: str = ""
     unit_files: str = ""
+    cluster_units: str = ""
     failed_units: str = ""
     firewall: str = ""
     firewall_files: str = ""
+    firewalld: str = ""
 
 
 @dataclass(frozen=True, slots=True)

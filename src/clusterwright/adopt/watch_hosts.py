@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clusterwright.adopt.folders import exports, mounted_folders, storage_section
+from clusterwright.adopt.baseline import (
+    Baseline,
+    HostBaseline,
+    baseline_differences,
+    has_unread_rules,
+    host_baseline,
+    is_baseline_watched,
+)
+from clusterwright.adopt.folders import has_export, mounted_folders, storage_section
 from clusterwright.adopt.host_files import held_packages, sysctl_of
 from clusterwright.adopt.meaning import Difference
 from clusterwright.adopt.recorded import RecordedHost
@@ -13,7 +21,8 @@ from clusterwright.config.names import fold
 from clusterwright.config.storage import Nfs
 from clusterwright.i18n import _
 
-TEXTS = ("sysctl", "mounts", "fstab", "exports", "holds", "passwd")  # of a host that are compared
+FIELD_TEXTS = ("sysctl", "mounts", "fstab", "exports", "holds", "passwd")  # of a host, compared with fields
+BASELINE_TEXTS = ("limits", "units", "cluster_units", "firewall", "firewall_files", "firewalld")
 
 
 def watches_hosts(cluster: Cluster) -> bool:
@@ -28,21 +37,32 @@ def watches_hosts(cluster: Cluster) -> bool:
     )
 
 
-def watched_hosts(cluster: Cluster, texts: Mapping[str, RecordedHost | None]) -> list[str]:
-    """Return a line for each difference between the cluster file and its hosts, with the hosts that have it.
+def watched_texts(cluster: Cluster, baseline: Baseline | None) -> tuple[str, ...]:
+    """Return the names of the texts that are compared."""
+    fields = FIELD_TEXTS if watches_hosts(cluster) else ()
+    return fields + (BASELINE_TEXTS if baseline and is_baseline_watched(cluster) else ())
+
+
+def watched_hosts(
+    cluster: Cluster, texts: Mapping[str, RecordedHost | None], baseline: Baseline | None = None
+) -> list[str]:
+    """Return the differences between the file, with its baseline, and its hosts, equal ones of several hosts once.
 
     The text of a host that did not answer is None; hosts without text are skipped.
     """
+    baseline = baseline or {}
     hosts_by_line: dict[str, list[str]] = {}
     for host in cluster.hosts():
         if host.name not in texts:
             continue
-        for line in _lines(cluster, host, texts[host.name]):
+        for line in _lines(cluster, host, texts[host.name], baseline.get(host.name)):
             hosts_by_line.setdefault(line, []).append(host.name)
     return [f"{fold(names)}: {line}" for line, names in hosts_by_line.items()]
 
 
-def _lines(cluster: Cluster, host: Host, text: RecordedHost | None) -> Iterator[str]:
+def _lines(
+    cluster: Cluster, host: Host, text: RecordedHost | None, baseline: HostBaseline | None
+) -> Iterator[str]:
     if text is None:
         yield _("the host did not answer, so its settings are not compared")
         return
@@ -56,6 +76,11 @@ def _lines(cluster: Cluster, host: Host, text: RecordedHost | None) -> Iterator[
         yield from map(str, _folders(cluster, text))
     if not cluster.manages("accounts"):
         yield from map(str, _uids(cluster, text))
+    if baseline is not None:
+        current = host_baseline(text)
+        yield from map(str, baseline_differences(cluster, baseline, current))
+        if has_unread_rules(cluster, baseline, current):
+            yield _("only root may read the rules of the firewall, so they are not compared")
 
 
 def _kernel(cluster: Cluster, text: RecordedHost) -> Iterator[Difference]:
@@ -75,7 +100,7 @@ def _folders(cluster: Cluster, text: RecordedHost) -> Iterator[Difference]:
     mounted = mounted_folders(text)
     for name, folder in _nfs_folders(cluster).items():
         export = folder.export or folder.path
-        if exports(text, export):
+        if has_export(text, export):
             continue
         actual = storage_section(mounted[folder.path], hosts) if folder.path in mounted else {}
         expected = {"server": folder.server, "export": export, "options": ",".join(folder.options)}

@@ -28,7 +28,8 @@ def adopt(
     """Write the cluster file of a running Slurm cluster that Clusterwright did not build. Nothing changes on the hosts.
 
     The file manages no role (`manage: []`): `wright apply` changes nothing until a role is added. What the file cannot
-    hold is at its end, by file and line. An existing file is never overwritten.
+    hold is at its end, by file and line. An existing file is never overwritten. Limits, units and firewall of the hosts
+    are written to a second file, OUT without its suffix and `.baseline.json`, with which `wright diff` compares them.
 
     Parameters
     ----------
@@ -47,6 +48,7 @@ def adopt(
     json
         Print one JSON document on stdout: the file, and by file and line what it does not hold.
     """
+    from clusterwright.adopt.baseline import baseline_path, format_baseline, site_baseline
     from clusterwright.adopt.facts import facts_of
     from clusterwright.adopt.site import describe
     from clusterwright.cli._show import show_json
@@ -57,7 +59,8 @@ def adopt(
         raise WrightError.from_code("file-exists", message, fix)
     recorded = _recorded(control, hosts, folder, slurm)
     site = describe(recorded.sources(), recorded.version, control or str(folder), facts_of(recorded))
-    _write(out, site.text)
+    _write(baseline_path(out), format_baseline(site_baseline(recorded.hosts)), 0o600)
+    _write(out, site.text, 0o644)
     if json:
         show_json(_report(site, out))
     else:
@@ -66,17 +69,21 @@ def adopt(
 
 
 def _show_site(site: Site, out: Path) -> None:
-    """Print what was written, what the cluster file does not hold, and the next command."""
+    """Print what was written, what the file does not hold, and the next command."""
+    from clusterwright.adopt.baseline import baseline_path
     from clusterwright.cli._show import cluster_option, show_message, show_next
 
-    show_message(_("written: {files}", files=out))
+    show_message(_("written: {files}", files=f"{out}, {baseline_path(out)}"))
     _show_rest(site)
     show_next(f"wright diff {cluster_option(out)}")
 
 
 def _report(site: Site, out: Path) -> dict[str, object]:
+    from clusterwright.adopt.baseline import baseline_path
+
     return {
         "file": str(out),
+        "baseline": str(baseline_path(out)),
         "cluster": site.cluster.name,
         "hosts": [host.name for host in site.cluster.hosts()],
         "differences": [dataclasses.asdict(difference) for difference in site.differences],
@@ -85,8 +92,8 @@ def _report(site: Site, out: Path) -> dict[str, object]:
     }
 
 
-def _write(out: Path, text: str) -> None:
-    """Write the cluster file atomically.
+def _write(out: Path, text: str, mode: int) -> None:
+    """Write the file atomically, with this mode.
 
     Raises:
         WrightError: `not-writable`.
@@ -96,7 +103,7 @@ def _write(out: Path, text: str) -> None:
     from clusterwright.onhost.lib.files import FULL
 
     try:
-        write_file_atomic(out, text)
+        write_file_atomic(out, text, mode=mode)
     except OSError as error:
         if error.errno in FULL:
             raise

@@ -21,6 +21,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
+    from clusterwright.adopt.baseline import Baseline
     from clusterwright.config.cluster import Cluster
     from clusterwright.provision.change.drift import Drift, DriftRow
     from clusterwright.provision.change.fields import ClusterFile, FieldChange
@@ -77,7 +78,7 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
     report = apply(cluster, str(file), remote_of(cluster), dry_run=True)
     if report.unreached:
         require_lab(cluster)
-    drift_report, watched_rows = drift(report), watched_lines(cluster)
+    drift_report, watched_rows = drift(report), watched_lines(cluster, file)
     if json:
         show_json(
             dataclasses.asdict(drift_report)
@@ -91,24 +92,45 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
     return drift_report.differs, report.ok
 
 
-def watched_lines(cluster: Cluster) -> list[str]:
-    """Return where the site has changed what the file describes and no role manages.
+def watched_lines(cluster: Cluster, file: Path | None = None) -> list[str]:
+    """Return where the site has changed what the file, or the baseline next to it, describes and no role manages.
 
-    An error of reading Slurm's settings is one of the lines.
+    An error of reading Slurm's settings or the baseline is one of the lines.
     """
     from clusterwright.adopt.gather import gather_watched, gather_watched_hosts
     from clusterwright.adopt.watch import is_watched, watched
-    from clusterwright.adopt.watch_hosts import watched_hosts, watches_hosts
+    from clusterwright.adopt.watch_hosts import watched_hosts, watched_texts
     from clusterwright.provision.apply import remote_of
 
-    remote, lines = remote_of(cluster), list[str]()
+    remote, (baseline, lines) = remote_of(cluster), _baseline(cluster, file)
     try:
         lines += watched(cluster, gather_watched(remote, cluster)) if is_watched(cluster) else []
     except WrightError as error:
         lines.append(error.findings[0].message)
-    if watches_hosts(cluster):
-        lines += watched_hosts(cluster, gather_watched_hosts(remote, cluster))
+    if names := watched_texts(cluster, baseline):
+        lines += watched_hosts(cluster, gather_watched_hosts(remote, cluster, names), baseline)
     return lines
+
+
+def _baseline(cluster: Cluster, file: Path | None) -> tuple[Baseline | None, list[str]]:
+    """Return the baseline of an adopted cluster, and a line if it cannot be read."""
+    from clusterwright.adopt.baseline import baseline_path, is_baseline_watched, parse_baseline
+    from clusterwright.config.load import text_of
+
+    if file is None or not is_baseline_watched(cluster):
+        return None, []
+    path = baseline_path(file)
+    try:
+        return parse_baseline(text_of(path)), []
+    except WrightError as error:
+        reason = error.findings[0].message
+    except ValueError as error:
+        reason = f"{path}: {error}"
+    message = _(
+        "limits, units and firewall of hosts are not compared: {reason}; `wright adopt` writes this file",
+        reason=reason,
+    )
+    return None, [message]
 
 
 def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
