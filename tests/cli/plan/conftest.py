@@ -1,8 +1,10 @@
 """Commands of `wright plan` as a user gives them, where no catalog of one's own lies about."""
 
 import pytest
+from cyclopts import CycloptsError
 
 from clusterwright.cli import app
+from clusterwright.cli._mistakes import line_error
 from clusterwright.errors import WrightError
 
 
@@ -20,10 +22,14 @@ def plan(capsys):
 
     def run(*arguments):
         try:
-            code = app()(["plan", *map(str, arguments)], result_action="return_value")
+            words = ["plan", *map(str, arguments)]
+            code = app()(words, result_action="return_value", exit_on_error=False, print_error=False)
             told = ""
         except WrightError as why:
             code, told = why.exit_code, str(why)
+        except CycloptsError as why:
+            error = line_error(why, app())
+            code, told = error.exit_code, str(error)
         said = capsys.readouterr()
         return code, said.out, said.err + told
 

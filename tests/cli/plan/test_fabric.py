@@ -69,11 +69,11 @@ def test_with_a_model_steps_and_advice_are_there(plan):
 @pytest.mark.parametrize(
     ("code", "arguments"),
     [
-        ("fabric-size", ("--nodes", 0)),
+        ("usage", ("--nodes", 0)),
         ("fabric-size", ("--nodes", 999_999_999)),
         ("fabric-size", ()),
-        ("fabric-size", ("--nodes", 4, "--nodes-per-rack", 0)),
-        ("fabric-size", ("--nodes", 4, "--planes", 0)),
+        ("usage", ("--nodes", 4, "--nodes-per-rack", 0)),
+        ("usage", ("--nodes", 4, "--planes", 0)),
         ("fabric-size", ("--nodes", 4, "--nic-rate", "0Gbit/s")),
         ("fabric-oversubscription", ("--nodes", 4, "--oversubscription", 0.5)),
         ("unknown-part", ("--nodes", 4, "--switch", "qm970")),
