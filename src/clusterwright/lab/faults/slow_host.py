@@ -16,7 +16,7 @@ OPTIONS = ("percent",)
 LASTS = True
 _DEFAULT, _BELOW = 20, 101
 PERIOD_US = 100_000
-V1, V1_PERIOD, V2 = "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max"
+V1, V2 = "cpu.cfs_quota_us", "cpu.max"
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:

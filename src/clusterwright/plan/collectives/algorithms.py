@@ -130,10 +130,9 @@ def bus_bw_bytes_per_s(
     machine: Machine,
     ranks: Real,
     ranks_per_node: Real,
-    sharing: Real = 1.0,
 ) -> Real:
     """Predict the bus bandwidth of a collective as nccl-tests prints it, in bytes/s; arguments as for `seconds`."""
-    time = seconds(kind, size_bytes, machine, ranks, ranks_per_node, sharing)
+    time = seconds(kind, size_bytes, machine, ranks, ranks_per_node)
     return size_bytes / larger(time, 1e-12) * bus_factor(Collective(kind), ranks)
 
 

@@ -96,12 +96,12 @@ def goodput(
     return Goodput(share, mtbf_s, every_s, elapsed_s / mtbf_s if length_s else 0.0)
 
 
-def spot_node_mtbf_h(reclaimed_a_month: float, node_mtbf_h: float = NODE_MTBF_H.likely) -> float:
+def spot_node_mtbf_h(reclaimed_a_month: float) -> float:
     """Return the mean hours until a spot node is lost: reclaimed by the cloud, or failed.
 
     `reclaimed_a_month`: the probability, 0 to 1, that the cloud reclaims a node within a month.
     """
-    return 1 / (1 / node_mtbf_h - math.log1p(-reclaimed_a_month) / MONTH_H)
+    return 1 / (1 / NODE_MTBF_H.likely - math.log1p(-reclaimed_a_month) / MONTH_H)
 
 
 def straggler_slowdown(nodes: float, slow_share: float, slow_by: float) -> float:

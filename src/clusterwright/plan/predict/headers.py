@@ -68,7 +68,7 @@ RUNS = Sort(
 SORTS = (COLLECTIVES, CNN, RUNS)
 
 
-def sort_of(columns: Sequence[str], file: str, line: int = 1) -> Sort:
+def sort_of(columns: Sequence[str], file: str) -> Sort:
     """Return the kind of a table: the first whose signature columns are all present, else a table of runs.
 
     Raises:
@@ -79,7 +79,7 @@ def sort_of(columns: Sequence[str], file: str, line: int = 1) -> Sort:
     missing = [name for name in sort.needed if name not in present]
     if missing:
         raise WrightError(
-            *(_missing(name, sort, columns, Location(file, line)) for name in missing), exit_code=EXIT_USAGE
+            *(_missing(name, sort, columns, Location(file, 1)) for name in missing), exit_code=EXIT_USAGE
         )
     return sort
 

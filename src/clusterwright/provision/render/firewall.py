@@ -9,7 +9,7 @@ from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.render.firewall_table import (
     Opening,
     Peers,
-    Range,
+    format_range,
     non_management_networks,
     openings,
     single_rail_networks,
@@ -54,14 +54,9 @@ def _set(peers: Peers) -> str:
     return f"""  set {peers.name} {{
     type ipv4_addr
     flags interval
-    elements = {{ {", ".join(_range(span) for span in peers.ranges)} }}
+    elements = {{ {", ".join(format_range(span) for span in peers.ranges)} }}
   }}
 """
-
-
-def _range(span: Range) -> str:
-    first_address, last = span
-    return str(first_address) if first_address == last else f"{first_address}-{last}"
 
 
 def _impostors(networks: tuple[IPv4Network, ...]) -> str:

@@ -221,6 +221,12 @@ def _span(subnet: IPv4Network) -> Range:
     return (subnet[0], subnet[-1])
 
 
+def format_range(span: Range) -> str:
+    """Return the addresses as nft writes them, `10.0.0.1-10.0.0.9`; a single address alone."""
+    first_address, last = span
+    return str(first_address) if first_address == last else f"{first_address}-{last}"
+
+
 def join_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """Return the sorted addresses with adjacent and overlapping ones merged: 1,024 consecutive hosts are one range."""
     spans: list[Range] = []

@@ -9,6 +9,7 @@ from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.render.firewall_table import (
     FREE_PORTS,
     Range,
+    format_range,
     join_ranges,
     openings,
 )
@@ -44,6 +45,7 @@ _RAIL_USERS = """
   }
 """
 _RAIL_RULE = "    ip daddr @rails ip daddr != @compute_hosts meta skuid @rail_users accept\n"
+_REPORT = '    limit rate 1/second meta nftrace set 1 comment "wakes clusterwright-isolation.service"\n'
 _WITHIN_HOST = f"""
   # Within the host: the mark of a connection is the uid of its sender; 0 is the system, {_UNKNOWN:#x} unknown.
   chain note_user {{
@@ -129,8 +131,7 @@ def _output(*, has_rails: bool) -> str:
     meta skuid . ip daddr @job_hosts accept
     meta skuid . ip daddr @other_hosts accept
 {_RAIL_RULE * has_rails}    update @requests {{ meta skuid . ip daddr }}
-    limit rate 1/second meta nftrace set 1 comment "wakes clusterwright-isolation.service"
-    drop
+{_REPORT}    drop
   }}
 """  # noqa: S608 (nft's update, not SQL's)
 
@@ -142,7 +143,7 @@ def host_addresses(cluster: Cluster, header: str) -> str:
 
 
 def _compute_hosts(cluster: Cluster) -> list[str]:
-    return [_format(span) for span in join_ranges(_addresses(cluster))]
+    return [format_range(span) for span in join_ranges(_addresses(cluster))]
 
 
 def _addresses(cluster: Cluster) -> Iterable[Range]:
@@ -159,11 +160,6 @@ def _services(cluster: Cluster) -> list[str]:
 def _rails(cluster: Cluster) -> list[str]:
     """Return the subnets of networks with several rails: the cluster file has the first rail's addresses only."""
     return [str(network.subnet) for network in cluster.networks.named().values() if network.rails > 1]
-
-
-def _format(span: Range) -> str:
-    first_address, last = span
-    return str(first_address) if first_address == last else f"{first_address}-{last}"
 
 
 def _set(name: str, kind: str, elements: list[str]) -> str:

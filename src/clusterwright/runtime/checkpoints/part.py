@@ -142,12 +142,12 @@ def stage(
     )
 
 
-def seal(plan: Layout, memory_of_part: torch.Tensor, name: str = "part") -> Part:
+def seal(plan: Layout, memory_of_part: torch.Tensor) -> Part:
     """Add checksums and header to a part staged in memory, which can be read from then on; return its record."""
     sums = b"".join(
         digest.block_sum(block) for entry in plan.entries for block in blocks(memory_of_part, entry)
     )
-    return finish(plan, memory_of_part, sums, name)
+    return finish(plan, memory_of_part, sums, "part")
 
 
 def finish(plan: Layout, memory_of_part: torch.Tensor, sums: bytes, name: str) -> Part:

@@ -78,7 +78,7 @@ OBSERVED_AND_FIX = {
 }
 
 
-def culprit_verdict(bench: str, part: Culprit, expectation: Expectation) -> Verdict:
+def culprit_verdict(part: Culprit, expectation: Expectation) -> Verdict:
     """Return the verdict on a part at fault: fail, but warn for an `open` group."""
     observed, fix = OBSERVED_AND_FIX[part.kind]
     status = Status.WARN if part.kind == "open" else Status.FAIL
@@ -86,7 +86,7 @@ def culprit_verdict(bench: str, part: Culprit, expectation: Expectation) -> Verd
     name = "" if part.kind == "host" else part.kind
     return Verdict(
         subject,
-        bench,
+        "collectives",
         status,
         observed,
         _("at least {amount}", amount=amount(expectation.least, expectation.unit)),

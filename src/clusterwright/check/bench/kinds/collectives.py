@@ -63,7 +63,7 @@ def collectives(site: BenchSite) -> BenchOutcome:
     )
     status = Status.WARN if slow else Status.OK  # a culprit fails in its own verdict
     verdicts.append(_of_rate(hosts, rate, least, status))
-    verdicts += [culprit_verdict("collectives", part, least) for part in parts]
+    verdicts += [culprit_verdict(part, least) for part in parts]
     rows = tuple(
         row for number, attempt in enumerate(attempts) for row in _rows(hosts, plan, attempt, number + 1)
     )
@@ -180,7 +180,7 @@ def _of_failure(site: BenchSite, groups: Groups, plan: GroupPlan, hosts: Group) 
     if len(hosts) > 1:
         least = expectation(site, hosts, plan)
         parts, _rounds = _culprits(site, groups, plan, hosts)
-        yield from (culprit_verdict("collectives", part, least) for part in parts)
+        yield from (culprit_verdict(part, least) for part in parts)
 
 
 def _log_sweep(site: BenchSite, sweep: Sweep) -> None:
