@@ -133,7 +133,7 @@ def _output(*, has_rails: bool) -> str:
 {_RAIL_RULE * has_rails}    update @requests {{ meta skuid . ip daddr }}
 {_REPORT}    drop
   }}
-"""  # noqa: S608 (nft's update, not SQL's)
+"""
 
 
 def host_addresses(cluster: Cluster, header: str) -> str:
