@@ -7,11 +7,14 @@ import os
 import re
 import secrets
 import shutil
-from typing import Any, Dict, List, Optional
+import stat
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Optional
 
 from clusterwright.onhost.lib import checkpoint_manifest
 from clusterwright.onhost.lib.files import rename, replace_link, sync_folder
-from clusterwright.onhost.lib.safe_reader import read_text
+from clusterwright.onhost.lib.safe_reader import read_text, refuse_irregular
 from clusterwright.onhost.object_storage.layout import step_name
 
 VERIFY = "clusterwright.runtime.checkpoints.retention"  # imports torch
@@ -34,12 +37,34 @@ def read_complete(folder: str, step: int) -> Optional[Dict[str, Any]]:
     try:
         text = read_text(os.path.join(path, checkpoint_manifest.NAME), checkpoint_manifest.LIMIT_BYTES)
         manifest = checkpoint_manifest.parse(text)
-        is_complete = all(
-            os.path.getsize(os.path.join(path, part["file"])) == part["bytes"] for part in manifest["parts"]
+        is_complete = checkpoint_manifest.are_valid(manifest) and all(
+            _regular_size(os.path.join(path, part["file"])) == part["bytes"] for part in manifest["parts"]
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return manifest if is_complete else None
+
+
+def _regular_size(path: str) -> int:
+    """Return the size of a regular file, -1 for a link and anything else."""
+    status = os.lstat(path)
+    return status.st_size if stat.S_ISREG(status.st_mode) else -1
+
+
+def open_files(path: str, names: Iterable[str], stack: ExitStack) -> Dict[str, Any]:
+    """Open files of a checkpoint, which `stack` closes; who may write its folder leads to no other file by a link.
+
+    Raises:
+        OSError: the folder or a file is missing or a link, or a file is not regular.
+    """
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    stack.callback(os.close, folder)
+    files = {}
+    for name in names:
+        handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        files[name] = stack.enter_context(os.fdopen(handle, "rb", buffering=0))
+        refuse_irregular(Path(path, name), os.fstat(handle).st_mode)
+    return files
 
 
 def damage(path: str) -> Optional[str]:
@@ -49,8 +74,6 @@ def damage(path: str) -> Optional[str]:
         source = importlib.import_module("clusterwright.runtime.checkpoints.source")
     except ImportError:
         return None
-    from pathlib import Path
-
     try:
         retention.check(Path(path))
     except (OSError, source.Damaged) as error:

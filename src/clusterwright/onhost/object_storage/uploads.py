@@ -76,12 +76,13 @@ class Uploads:
         with contextlib.ExitStack() as stack:
             try:  # open files stay readable when the training removes the checkpoint meanwhile
                 names = [*(part["file"] for part in manifest["parts"]), NAME]
-                files = {
-                    name: stack.enter_context(open(os.path.join(path, name), "rb", buffering=0))
-                    for name in names
-                }
+                files = local_checkpoints.open_files(path, names, stack)
             except FileNotFoundError:
                 return None
+            except OSError as error:
+                raise DamagedCheckpointError(
+                    f"the checkpoint of step {step} is not uploaded: {error}"
+                ) from None
             damaged = local_checkpoints.damage(path)
             if damaged and local_checkpoints.read_complete(self._folder, step) is None:
                 return None
