@@ -141,13 +141,13 @@ def test_a_name_in_a_pull_request_is_no_command_of_the_runner(action, site):
 def test_a_link_in_a_pull_request_shows_no_file_of_the_runner(action, site):
     """An error quotes the line of the file."""
     secret = site.parent / "secret"
-    secret.write_text("machine example.com password hunter2: [\n")
+    secret.write_text("machine example.com words ofarunner: [\n")
     (site / "b").mkdir()
     (site / "b/cluster.yaml").symlink_to(secret)
     subprocess.run(["git", "add", "."], cwd=site, check=True)
     result = action()
 
-    assert "hunter2" not in result.stdout + result.stderr
+    assert "ofarunner" not in result.stdout + result.stderr
     assert "cluster.yaml is a valid cluster file" in result.stderr
 
 
