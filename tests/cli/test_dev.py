@@ -112,7 +112,7 @@ def test_a_job_files_container_is_said_to_be_left_out(wright, tmp_path):
         (("--gpus", 64), "dev-gpus"),
         (("--time", "12:00:00"), "bad-quantity"),
         (("--memory", "64"), "bad-quantity"),
-        (("--gpus=-1",), "out-of-range"),
+        (("--gpus=-1",), "usage"),
         (("--port", 70000), "out-of-range"),
     ],
 )
