@@ -126,6 +126,9 @@ def test_suggested_options_exist():
     fix = finding("jobs --nproc_per_node 8").fix
 
     assert fix == "leave out --nproc_per_node: the options are --cluster, --json"
+    assert finding("train job.yaml --zzqq").fix.startswith(
+        "leave out --zzqq: the options are --nodes, --gpus,"
+    )
 
 
 @pytest.mark.parametrize(

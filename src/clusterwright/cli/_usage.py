@@ -132,9 +132,9 @@ def _unknown_option(error: UnknownOptionError) -> tuple[str, str]:
     unknown = unknown_options(tokens, valid_options) or [option]
     message = _("`{command}` has no option {option}", command=command, option=", ".join(unknown))
     fixes = {name: _option_fix(command, name, tokens, valid_options) for name in unknown}
-    if command == "wright train" and not any(fixes.values()):
-        line = _train_line(tokens, error.argument_collection)
-        return message, _("write -- before the program and its options: {line}", line=line) if line else ""
+    is_program = command == "wright train" and not any(fixes.values())
+    if is_program and (line := _train_line(tokens, error.argument_collection)):
+        return message, _("write -- before the program and its options: {line}", line=line)
     unexplained = [name for name, fix in fixes.items() if not fix]
     texts = [fix if name in fix else f"{name}: {fix}" for name, fix in fixes.items() if fix]
     if len(fixes) == 1 and not unexplained:
