@@ -74,8 +74,8 @@ def test_a_month_that_has_not_begun():
 
 def test_months_follow_each_other():
     """The end of one is the beginning of the next."""
-    assert made._bounds("2026-12")[1] == made._bounds("2027-01")[0]
-    assert made._bounds("2028-02")[1] - made._bounds("2028-02")[0] == 29 * 86400
+    assert made.month_bounds("2026-12")[1] == made.month_bounds("2027-01")[0]
+    assert made.month_bounds("2028-02")[1] - made.month_bounds("2028-02")[0] == 29 * 86400
 
 
 def test_prices(tmp_path):
