@@ -1,7 +1,12 @@
 """Packages import in one direction, pure packages do no I/O, and programs on hosts import only what is sent along."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+ROOT = Path(__file__).parents[2]
 STAGES = [
     "i18n", "errors", "file_arguments", "plugins", "units", "drawing", "platforms", "slurm", "onhost", "edge",
     "catalog", "config", "plan", "provision", "check", "runtime", "launch", "adopt", "monitor", "diagnose",
@@ -107,3 +112,14 @@ def test_the_middle_is_pure(source, folder):
 
     assert modules
     assert wrong == []
+
+
+def test_a_command_imports_only_the_modules_that_it_needs():
+    """A ratchet that only falls: one import at the top of a module doubled the modules of `why` unseen."""
+    figures = subprocess.run(
+        [sys.executable, ROOT / "tools" / "house-figures"], capture_output=True, text=True, check=True
+    ).stdout
+    counts = dict(reversed(line.split(None, 1)) for line in figures.splitlines())
+
+    assert int(counts["modules that a one-line `wright why -` imports"]) <= 48
+    assert int(counts["modules that `wright train --dry-run` imports"]) <= 108

@@ -86,10 +86,11 @@ def _lines_by_file(text: str) -> FileLines:
 
 def format_baseline(baseline: Baseline) -> str:
     """Return the text of the file: hosts with the same settings are one entry."""
-    names: dict[str, list[str]] = {}
+    groups: dict[str, tuple[dict[str, object], list[str]]] = {}
     for name, settings in baseline.items():
-        names.setdefault(json.dumps(asdict(settings)), []).append(name)
-    document = {fold(hosts): json.loads(text) for text, hosts in names.items()}
+        fields = asdict(settings)
+        groups.setdefault(json.dumps(fields), (fields, []))[1].append(name)
+    document = {fold(hosts): fields for fields, hosts in groups.values()}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -26,7 +26,7 @@ _MOST = 8  # mistakes that keep Cyclopts from reading the rest of a line; of a f
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A command line whose words have their arguments, before the first value is converted."""
+    """A command line whose tokens have their arguments, before the first value is converted."""
 
     app: App
     command: tuple[str, ...]
@@ -47,7 +47,7 @@ def line_error(error: CycloptsError, tree: App) -> WrightError:
 
 
 def with_others(
-    error: WrightError, words: Sequence[str], tree: App, cause: CycloptsError | None = None
+    error: WrightError, tokens: Sequence[str], tree: App, cause: CycloptsError | None = None
 ) -> WrightError:
     """Return an error with all mistakes of the command line that it does not name.
 
@@ -57,7 +57,7 @@ def with_others(
     tree.config = (_stop,)
     findings = [] if cause else list(error.findings)
     messages = {finding.message for finding in findings}
-    for finding in _mistakes(words, tree, cause, error) if len(findings) <= _MOST else ():
+    for finding in _mistakes(tokens, tree, cause, error) if len(findings) <= _MOST else ():
         if finding.message not in messages:
             findings.append(finding)
             messages.add(finding.message)
@@ -65,78 +65,78 @@ def with_others(
 
 
 def _mistakes(
-    words: Sequence[str], tree: App, cause: CycloptsError | None, error: WrightError
+    tokens: Sequence[str], tree: App, cause: CycloptsError | None, error: WrightError
 ) -> Iterator[Finding]:
     """Yield what is wrong with a line: options that do not exist, values, and names that nothing has."""
-    line, errors = _read(words, tree, cause)
+    line, errors = _read(tokens, tree, cause)
     texts = [] if isinstance(cause, MissingArgumentError) else [str(finding) for finding in error.findings]
     if line is None:
-        for known in errors:
-            yield from usage_error(known).findings
+        for cyclopts_error in errors:
+            yield from usage_error(cyclopts_error).findings
         return
     findings: list[Finding] = []
-    for known in (*errors, *_unknown(words, line, errors)):
-        _place(known, words, line)
-        if not isinstance(known, MissingArgumentError) or typed_option(known):
-            findings += usage_error(known).findings
-    findings += _invalid(words, line)
+    for cyclopts_error in (*errors, *_unknown(tokens, line, errors)):
+        _attach_context(cyclopts_error, tokens, line)
+        if not isinstance(cyclopts_error, MissingArgumentError) or typed_option(cyclopts_error):
+            findings += usage_error(cyclopts_error).findings
+    findings += _invalid(tokens, line)
     texts += [f"{finding.message} {finding.fix}" for finding in findings]
     yield from findings
     missing = [argument for argument in line.arguments if _lacks_value(argument, texts)]
     if missing:
         first = MissingArgumentError(argument=missing[0])
-        _place(first, words, line)
+        _attach_context(first, tokens, line)
         yield needs(first, missing)
     yield from unknown_names(line.command, line.arguments, " ".join(texts))
 
 
 def _read(
-    words: Sequence[str], tree: App, cause: CycloptsError | None
+    tokens: Sequence[str], tree: App, cause: CycloptsError | None
 ) -> tuple[_Line | None, list[CycloptsError]]:
-    """Return the line without the words that keep Cyclopts from reading it, and the errors about those."""
-    remaining, errors = list(words), [cause] if cause else []
+    """Return the line without the tokens that keep Cyclopts from reading it, and the errors about those."""
+    remaining, errors = list(tokens), [cause] if cause else []
     for _attempt in range(_MOST):
         try:
             return _line(remaining, tree), errors
         except CycloptsError as error:
             errors.append(error)
-            remaining = _without(error, remaining)
+            remaining = _drop_tokens(error, remaining)
             if not remaining:
                 break
     return None, errors
 
 
 def _stop(command: App, names: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """End the parsing; Cyclopts calls its configuration when each word has its argument."""
+    """End the parsing; Cyclopts calls its configuration when each token has its argument."""
     raise _ReadError(_Line(command, tuple(names), arguments))
 
 
-def _line(words: Sequence[str], tree: App) -> _Line | None:
+def _line(tokens: Sequence[str], tree: App) -> _Line | None:
     try:
-        tree.parse_args(words, exit_on_error=False, print_error=False)
+        tree.parse_args(tokens, exit_on_error=False, print_error=False)
     except _ReadError as read:
         return read.line
     return None
 
 
-def _without(error: CycloptsError, words: list[str]) -> list[str]:
-    """Return a line without the words that an error is about; empty if they are not known."""
+def _drop_tokens(error: CycloptsError, tokens: list[str]) -> list[str]:
+    """Return a line without the tokens that an error is about; empty if they are not known."""
     if isinstance(error, UnknownOptionError):
         valid = [name for argument in error.argument_collection for name in argument.names]
-        unknown = unknown_options(words, valid)
-        return [word for word in words if word.partition("=")[0] not in unknown] if unknown else []
-    names = [word.partition("=")[0] for word in words]
+        unknown = unknown_options(tokens, valid)
+        return [token for token in tokens if token.partition("=")[0] not in unknown] if unknown else []
+    names = [token.partition("=")[0] for token in tokens]
     if isinstance(error, RepeatArgumentError) and error.token.keyword in names:
-        at = len(words) - 1 - names[::-1].index(error.token.keyword)
-        return words[:at] + words[at + (1 if "=" in words[at] else 2) :]
+        index = len(tokens) - 1 - names[::-1].index(error.token.keyword)
+        return tokens[:index] + tokens[index + (1 if "=" in tokens[index] else 2) :]
     if isinstance(error, MissingArgumentError):
-        error.root_input_tokens = words
+        error.root_input_tokens = tokens
         option = typed_option(error)
-        return [word for word, name in zip(words, names, strict=True) if name != option] if option else []
+        return [token for token, name in zip(tokens, names, strict=True) if name != option] if option else []
     return []
 
 
-def _unknown(words: Sequence[str], line: _Line, errors: Sequence[CycloptsError]) -> Iterator[CycloptsError]:
+def _unknown(tokens: Sequence[str], line: _Line, errors: Sequence[CycloptsError]) -> Iterator[CycloptsError]:
     """Yield one error for all options that the command lacks, unless there is one or the command takes any text."""
     is_named = any(isinstance(error, UnknownOptionError) for error in errors)
     takes_any = any(
@@ -145,12 +145,12 @@ def _unknown(words: Sequence[str], line: _Line, errors: Sequence[CycloptsError])
     if is_named or takes_any:
         return
     valid = [name for argument in line.arguments for name in argument.names]
-    for option in unknown_options(words, valid)[:1]:
+    for option in unknown_options(tokens, valid)[:1]:
         token = Token(keyword=option, source="cli")
         yield UnknownOptionError(token=token, argument_collection=line.arguments)
 
 
-def _invalid(words: Sequence[str], line: _Line) -> Iterator[Finding]:
+def _invalid(tokens: Sequence[str], line: _Line) -> Iterator[Finding]:
     """Yield a finding for each value that its option or argument does not take."""
     for argument in line.arguments:
         yield from refused_texts(argument)
@@ -160,15 +160,15 @@ def _invalid(words: Sequence[str], line: _Line) -> Iterator[Finding]:
             argument.convert_and_validate()
         except CycloptsError as error:
             error.argument = error.argument or argument
-            _place(error, words, line)
+            _attach_context(error, tokens, line)
             yield from usage_error(error).findings
         except WrightError as error:  # of a converter
             yield from error.findings
 
 
-def _place(error: CycloptsError, words: Sequence[str], line: _Line) -> None:
+def _attach_context(error: CycloptsError, tokens: Sequence[str], line: _Line) -> None:
     """Give an error what Cyclopts gives to those that it raises."""
-    error.root_input_tokens = list(words)
+    error.root_input_tokens = list(tokens)
     error.app, error.command_chain = line.app, line.command
 
 

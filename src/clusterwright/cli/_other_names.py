@@ -67,22 +67,22 @@ _OTHER_SUBCOMMANDS = {
 }
 
 
-def command_fix(command: str, words: Sequence[str], app: App) -> str:
-    """Return what to write in place of a command that `command` does not have; `words` are what follows `command`."""
-    name, subcommands = words[0], [subcommand for subcommand in app if not subcommand.startswith("-")]
-    if line := verb_line(command, words, subcommands) if command != "wright" else "":
+def command_fix(command: str, tokens: Sequence[str], app: App) -> str:
+    """Return what to write in place of a command that `command` does not have; `tokens` are what follows `command`."""
+    name, subcommands = tokens[0], [subcommand for subcommand in app if not subcommand.startswith("-")]
+    if line := verb_line(command, tokens, subcommands) if command != "wright" else "":
         return _("run `{command}`", command=line)
     if line := unquoted_line(command, name, subcommands):
         return _("remove the quotes: {line}", line=line)
     if Path(name).suffix in _SPECS:
         return _("write the command first: {line}", line=shlex.join(("wright", "validate", name)))
-    if line := _respelled(command, words, app):
+    if line := _respelled(command, tokens, app):
         return _("write {line}", line=line)
-    if meant := _other_name(command, name.lower()):
-        return _example_fix(meant)
+    if command_name := _other_name(command, name.lower()):
+        return _example_fix(command_name)
     if guess := did_you_mean(name, subcommands, _SIMILAR).strip():
         return _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
-    if line := _name_line(command, words):
+    if line := _name_line(command, tokens):
         return _("run `{command}`", command=line)
     return _("choose one of {choices}", choices=", ".join(subcommands))
 
@@ -95,24 +95,28 @@ def _example_fix(command: str) -> str:
 
 def _other_name(command: str, name: str) -> str:
     if command == "wright":
-        return next((meant for meant, names in _OTHER_NAMES.items() if name in names.split()), "")
+        return next(
+            (command_name for command_name, names in _OTHER_NAMES.items() if name in names.split()), ""
+        )
     names_by_command = _OTHER_SUBCOMMANDS.get(command, {})
-    meant = next((meant for meant, names in names_by_command.items() if name in names.split()), "")
-    return f"{command.removeprefix('wright ')} {meant}" if meant else ""
+    command_name = next(
+        (command_name for command_name, names in names_by_command.items() if name in names.split()), ""
+    )
+    return f"{command.removeprefix('wright ')} {command_name}" if command_name else ""
 
 
-def _respelled(command: str, words: Sequence[str], app: App) -> str:
+def _respelled(command: str, tokens: Sequence[str], app: App) -> str:
     """Return the line in lower case, with `-` for `_`, or with a blank between a group and its command."""
-    name, names = words[0].lower().replace("_", "-"), list(app)
+    name, names = tokens[0].lower().replace("_", "-"), list(app)
     if name in names:
-        return shlex.join((*command.split(), name, *words[1:]))
+        return shlex.join((*command.split(), name, *tokens[1:]))
     group, _hyphen, subcommand = name.partition("-")
     if group in names and subcommand in list(app[group]):
-        return shlex.join((*command.split(), group, subcommand, *words[1:]))
+        return shlex.join((*command.split(), group, subcommand, *tokens[1:]))
     return ""
 
 
-def _name_line(command: str, words: Sequence[str]) -> str:
+def _name_line(command: str, tokens: Sequence[str]) -> str:
     """Return the line for a group that was typed with a run or host only, which has a digit or is a path."""
-    is_name = words[0] == "last" or any(letter.isdigit() or letter == "/" for letter in words[0])
-    return name_line(command, words) if is_name else ""
+    is_name = tokens[0] == "last" or any(letter.isdigit() or letter == "/" for letter in tokens[0])
+    return name_line(command, tokens) if is_name else ""
