@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 from tests.cli.guide_terminal import NEXT, STATE, Terminal
@@ -205,3 +206,21 @@ def test_it_speaks_chinese(tmp_path):
 
     assert terminal.end() == 0
     assert re.search("[\u4e00-\u9fff]", shown)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless", "deep"])
+def test_a_file_of_answers_that_never_ends_is_an_error(kind, tmp_path):
+    """A pipe, a link to a device that never ends, and brackets in brackets, in place of the guide's file."""
+    file = tmp_path / STATE
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "endless":
+        file.symlink_to("/dev/zero")
+    else:
+        file.write_text("[" * 100000)
+    done = subprocess.run(
+        [sys.executable, "-m", "clusterwright", "guide"],
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, "has no answers that can be read" in done.stderr) == (2, True)

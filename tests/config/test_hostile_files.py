@@ -176,3 +176,14 @@ def test_a_pipe_in_place_of_a_file_is_refused(tmp_path):
     os.close(writing)
     assert load_cluster(f"/dev/fd/{reading}").name == "x"
     os.close(reading)
+
+
+def test_only_the_first_unknown_keys_have_suggestions(tmp_path):
+    """Of 100 keys similar to a valid one, each is an error, and 20 are compared with the valid keys."""
+    file = tmp_path / "cluster.yaml"
+    file.write_text(document() + "".join(f"partition{n}: 1\n" for n in range(100)))
+    with pytest.raises(SpecError) as raised:
+        load_cluster(file)
+    unknown = [finding for finding in raised.value.findings if finding.code == "unknown-key"]
+
+    assert (len(unknown), sum("did you mean" in finding.fix for finding in unknown)) == (100, 20)

@@ -97,10 +97,11 @@ def load_state() -> State:
     Raises:
         WrightError: the file is not one of this command.
     """
-    from clusterwright.onhost.lib.safe_reader import parse_document
+    from clusterwright.file_arguments import read_argument
+    from clusterwright.onhost.lib.safe_reader import DOCUMENT_BYTES, parse_document
 
     try:
-        text = STATE.read_text(encoding="utf-8")
+        text = read_argument(STATE, DOCUMENT_BYTES).decode()
     except FileNotFoundError:
         return State()
     except (OSError, UnicodeDecodeError) as error:

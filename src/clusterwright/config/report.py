@@ -20,6 +20,7 @@ from clusterwright.errors import Finding, closest_name
 from clusterwright.i18n import N_, _, _n
 from clusterwright.units import MAX_INT64, format_duration, format_rate, format_size
 
+_MOST_SUGGESTIONS = 20  # of keys that are similar to unknown ones; 80,000 take 20 s
 _FORMATS = {"size": format_size, "rate": format_rate, "duration": format_duration}
 _FILES = {"cluster": N_("the cluster file"), "job": N_("the job file")}
 _TYPES = {
@@ -96,6 +97,7 @@ class _Converter:
 
     def __init__(self, source: Source, kind: Kind) -> None:
         self._source, self._kind = source, kind
+        self._closest: dict[Loc, str | None] = {}  # by the path of an unknown key
 
     @cached_property
     def _schema(self) -> Schema:
@@ -151,8 +153,14 @@ class _Converter:
 
     def intended_path(self, loc: Loc) -> Loc:
         """Return the path of the valid key most similar to an unknown key; the path itself if none is similar."""
-        closest = closest_name(str(loc[-1]), self._valid_keys(loc[:-1]))
+        closest = self._closest_key(loc)
         return (*loc[:-1], closest) if closest else loc
+
+    def _closest_key(self, loc: Loc) -> str | None:
+        """Return the valid key most similar to an unknown key; None if none is, or after _MOST_SUGGESTIONS keys."""
+        if loc not in self._closest and len(self._closest) < _MOST_SUGGESTIONS:
+            self._closest[loc] = closest_name(str(loc[-1]), self._valid_keys(loc[:-1]))
+        return self._closest.get(loc)
 
     def _valid_keys(self, section: Loc) -> list[str]:
         return list(properties(self._schema_for(section), self._schema))
@@ -163,7 +171,7 @@ class _Converter:
         equivalent = next(
             (key for key, names in _OTHER_KEYS.items() if key in valid_keys and name in names.split()), None
         )
-        if suggestion := equivalent or closest_name(name, valid_keys):
+        if suggestion := equivalent or self._closest_key(loc):
             fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
         else:
             fix = _("remove it; the valid keys are {valid_keys}", valid_keys=", ".join(valid_keys))

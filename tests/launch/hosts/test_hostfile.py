@@ -39,6 +39,8 @@ def test_each_form_of_a_line_is_read(line, expected):
         "$(id)",
         "n1 n2",
         "@n1",
+        "n" * 254,
+        "u" * 65 + "@n1",
     ],
 )
 def test_a_line_that_is_no_host_is_named(line):

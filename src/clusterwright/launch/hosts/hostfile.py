@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from clusterwright.config.hostlists import MAX_NAME
 from clusterwright.config.names import expand_valid
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, unreadable_fix
 from clusterwright.file_arguments import read_argument
@@ -14,11 +15,13 @@ from clusterwright.i18n import _
 
 MOST_HOSTS = 64
 _HOST = re.compile(
-    r"(?:(?P<user>[A-Za-z_][\w.-]*)@)?(?P<names>[A-Za-z0-9][\w.,\[\]-]*?)(?::(?P<slots>\d{1,4}))?"
+    r"(?:(?P<user>[A-Za-z_][\w.-]{0,63})@)?(?P<names>[A-Za-z0-9][\w.,\[\]-]*?)(?::(?P<slots>\d{1,4}))?"
 )
 _SLOTS = re.compile(r"(?:slots|cpu|count)=(\d{1,4})")
 _IGNORED = re.compile(r"(?:max[-_]slots|binding|ifhn|user|path|prefix)=\S*")  # of MPI's own process manager
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # never an option of ssh, nor the path of another folder
+_NAME = re.compile(  # never an option of ssh, nor the path of another folder
+    rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}"
+)
 
 
 @dataclass(frozen=True, slots=True)
