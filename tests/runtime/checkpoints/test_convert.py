@@ -7,6 +7,9 @@ import json
 import os
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -280,6 +283,27 @@ def test_a_pipe_in_place_of_a_file_of_torch_does_not_block(tmp_path):
     os.mkfifo(tmp_path / "f.pt")
     with pytest.raises(Refused, match="regular file"):
         convert(tmp_path / "f.pt", tmp_path / "step-00000001", origin="torch")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_leaves_no_partial_files(tmp_path, number):
+    """The conversion is ended while it writes; neither its temporary folder nor a new parent folder stays."""
+    torch.save({"model": {"w": torch.ones(4)}}, tmp_path / "a.pt")
+    program = (
+        "import sys, time\nfrom pathlib import Path\nfrom clusterwright.runtime.checkpoints import convert\n"
+        "def write(folder, step, state):\n"
+        "    folder.mkdir()\n    (folder / 'part').write_bytes(bytes(1 << 20))\n    print(1, flush=True)\n"
+        "    time.sleep(60)\n"
+        "convert.write_step = write\n"
+        "convert.convert(Path('a.pt'), Path('new/step-00000001'), origin='torch')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        partial = list(tmp_path.rglob("part"))
+        process.send_signal(number)
+
+    assert (process.returncode != 0, len(partial)) == (True, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pt"]
 
 
 def test_another_model_is_refused_by_its_tensors(tmp_path):

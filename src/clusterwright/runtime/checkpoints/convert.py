@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -218,7 +220,10 @@ def _differences(saved: dict[str, list[int]], new: dict[str, list[int]]) -> Iter
 
 
 class _AtomicTarget:
-    """A context manager for a temporary path next to the target, renamed to it on success and removed on failure."""
+    """A context manager for a temporary path next to the target, renamed to it on success and removed on failure.
+
+    SIGTERM and SIGHUP, unless the process handles or ignores them, end it as a failure.
+    """
 
     def __init__(self, target: Path, *, use_target_name: bool = False) -> None:
         self._target, self._folder = target, target.parent / f".partial-{target.name}-{os.getpid()}"
@@ -226,6 +231,11 @@ class _AtomicTarget:
 
     def __enter__(self) -> Path:
         self._created_parent = not self._target.parent.exists()
+        is_main = threading.current_thread() is threading.main_thread()
+        signals = (signal.SIGTERM, signal.SIGHUP) if is_main else ()
+        self._signals = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
+        for number in self._signals:
+            signal.signal(number, _exit)
         try:
             self._target.parent.mkdir(exist_ok=True)
             self._folder.mkdir()
@@ -240,6 +250,8 @@ class _AtomicTarget:
         except OSError as failed:
             reason = failed
         shutil.rmtree(self._folder, ignore_errors=True)
+        for number in self._signals:
+            signal.signal(number, signal.SIG_DFL)
         if self._created_parent and reason is not None:
             with suppress(OSError):
                 self._target.parent.rmdir()
@@ -252,6 +264,11 @@ class _AtomicTarget:
     def _refused(self, reason: OSError) -> Refused:
         message = f"cannot write {self._target}: {reason.strerror}; no files were left"
         return Refused("checkpoint-not-written", message, "choose a path with free space")
+
+
+def _exit(number: int, _frame: object) -> None:
+    """Raise SystemExit with the exit code of a shell for a process that this signal ended."""
+    raise SystemExit(128 + number)
 
 
 def _compare(expected: Any, actual: Any, form: str) -> None:
