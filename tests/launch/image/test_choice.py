@@ -174,3 +174,18 @@ def test_every_base_is_the_image_of_a_platform_and_has_a_python_for_a_release():
                 for release in releases().values()
                 for python in pythons
             ), (row, system)
+
+
+@pytest.mark.parametrize(
+    "base", ["a/pytorch\nRUN id", "x\nRUN id", "x AS y", "--platform=linux/arm64", "x\\", "x\t", "n" * 513]
+)
+def test_a_base_that_is_no_name_of_an_image_is_refused(base):
+    """It is a word of the Containerfile, in which a line end begins another command."""
+    with pytest.raises(WrightError, match="is no name of an image"):
+        choose_image(cluster(), base=base)
+
+
+@pytest.mark.parametrize("base", ["scratch", "localhost:5000/a/b_c:1.2-3", "debian@sha256:" + "0" * 64])
+def test_a_base_with_registry_port_tag_or_digest_is_taken(base):
+    """All forms of a reference."""
+    assert choose_image(cluster(), base=base).base == base

@@ -1,5 +1,6 @@
 """Uploads of real checkpoints in a real bucket: complete or not there, compared, retained, restored."""
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ pytest.importorskip("boto3", reason="boto3 is not installed (pip install 'cluste
 
 from clusterwright.onhost.object_storage import bucket as bucket_module
 from clusterwright.onhost.object_storage.bucket import Bucket, BucketError
-from clusterwright.onhost.object_storage.layout import complete_key, parse_target
+from clusterwright.onhost.object_storage.layout import complete_key, format_record, parse_target
 from clusterwright.onhost.object_storage.uploads import DamagedCheckpointError, Uploads
 from clusterwright.runtime import group
 from clusterwright.runtime.checkpoints import retention
@@ -158,6 +159,24 @@ def test_a_corrupted_object_is_skipped_and_named(storage, save, tmp_path):
         uploads_of(storage.endpoint, tmp_path / "other").restore()
     assert raised.value.permanent
     assert list((tmp_path / "other").glob("step-*")) == []
+
+
+def test_an_upload_that_does_not_fit_is_not_downloaded(storage, save, tmp_path):
+    """Its description claims more than the disk has free: an older one is restored, and the reason is named."""
+    save(1)
+    save(2)
+    made = uploads_of(storage.endpoint, tmp_path / "checkpoints")
+    made.upload(1)
+    made.upload(2)
+    upload = made.read(2)
+    huge = [dataclasses.replace(upload.files[0], bytes=1 << 60), *upload.files[1:]]
+    storage.write(f"team/gpt/{complete_key(2)}", format_record(dataclasses.replace(upload, files=huge)))
+    restored = uploads_of(storage.endpoint, tmp_path / "other").restore()
+
+    assert restored.step == 1
+    assert "bytes, and" in restored.skipped[0]
+    assert f"{tmp_path / 'other'} has " in restored.skipped[0]
+    assert_restored(tmp_path / "other", 1)
 
 
 def test_a_forged_description_with_matching_sums_is_verified_too(storage, save, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +11,7 @@ from clusterwright.catalog.base_images import base_images
 from clusterwright.catalog.software import Release, generation_of, major, releases, version
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
+from clusterwright.config.source import printable
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.image.requirements import Requirement, parse_requirements
@@ -17,6 +19,8 @@ from clusterwright.onhost.adapters import registry
 from clusterwright.platforms import Platform, platforms
 from clusterwright.provision.rdma_packages import inbox_packages
 
+_NGC = "nvcr.io/nvidia/pytorch:25.09-py3"
+_REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,511}")  # one word of a Containerfile
 _INDEX = "https://download.pytorch.org/whl"
 # Packages of a framework on PyPI, where the job file names one; PyTorch itself is installed before them.
 _FRAMEWORKS = {
@@ -72,8 +76,14 @@ def choose_image(
 
     Raises:
         WrightError: `image-no-release`: no release of PyTorch suits the cluster; `image-torch-conflict`: the
-            requirements name another one.
+            requirements name another one; `usage`: `base` is no name of an image.
     """
+    if base and not _REFERENCE.fullmatch(base):
+        message = _("`{text}` is no name of an image", text=printable(base[:80]))
+        fix = _(
+            "write it as REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST, such as {example}", example=_NGC
+        )
+        raise WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
     torch_lines = [item for item in parse_requirements(requirements) if item.name == "torch"]
     if base and "pytorch" in base:
         _refuse_torch(torch_lines, base)

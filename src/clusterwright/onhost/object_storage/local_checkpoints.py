@@ -88,6 +88,12 @@ def create_partial(folder: str, step: int) -> str:
     return path
 
 
+def free_bytes(path: str) -> Optional[int]:
+    """Return the bytes that this user may still write in a folder; None where the file system does not report them."""
+    disk = os.statvfs(path)
+    return disk.f_bavail * disk.f_frsize if disk.f_blocks else None
+
+
 def publish(path: str, folder: str, step: int) -> None:
     """Give a restored checkpoint its final name; a damaged one of the same step is removed first.
 

@@ -178,6 +178,9 @@ class Uploads:
         try:
             upload = self.read(step)
             path = local_checkpoints.create_partial(self._folder, step)
+            required, free = sum(file.bytes for file in upload.files), local_checkpoints.free_bytes(path)
+            if free is not None and required > free:
+                return f"it has {required} bytes, and {self._folder} has {free} bytes free"
             for file in upload.files:
                 self._download(upload.folder, file, path)
             if local_checkpoints.read_complete(os.path.dirname(path), step) is None:
