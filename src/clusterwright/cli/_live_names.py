@@ -178,10 +178,11 @@ def store_runs(cluster: str, names: Iterable[str]) -> None:
 
 def stored_runs(cluster: str) -> list[str]:
     """Return the names of the runs that `wright jobs` listed last; none if the cache is missing or damaged."""
-    from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
+    from clusterwright.edge.files import read_cached
+    from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, DOCUMENT_BYTES, parse_document
 
     try:
-        names = parse_document(_cache(cluster).read_text(encoding="utf-8"))
+        names = parse_document(read_cached(_cache(cluster), DOCUMENT_BYTES))
     except (OSError, *DATA_ERRORS):
         return []
     return [str(name) for name in names] if isinstance(names, list) else []

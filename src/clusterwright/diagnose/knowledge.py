@@ -11,7 +11,9 @@ from typing import Any
 
 from clusterwright import plugins
 from clusterwright.diagnose.mode import FOLDER, Mode, Signature, mode, paths, plugin_tables, tables
-from clusterwright.edge.files import cache_folder
+from clusterwright.edge.files import cache_folder, read_cached
+
+_MOST_BYTES = 16 << 20  # of the cache; ours has 650 kB
 
 
 class Knowledge:
@@ -102,7 +104,7 @@ def knowledge(folder: Path = FOLDER) -> Knowledge:
     stamp = [_stamp(path) for path in folders]
     cache_path = _cache()
     try:
-        stored = json.loads(cache_path.read_bytes())
+        stored = json.loads(read_cached(cache_path, _MOST_BYTES))
         if stored["stamp"] == stamp:
             return Knowledge(stored["modes"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -11,11 +11,26 @@ from pathlib import Path
 
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.safe_reader import read_text
 
 
 def cache_folder() -> Path:
     """Return the user's folder for what can be made again: `clusterwright` in $XDG_CACHE_HOME, else in ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "clusterwright"
+
+
+def read_cached(path: Path, most_bytes: int) -> str:
+    """Return the content of a file in the user's cache.
+
+    Raises:
+        PermissionError: another user could have written it, as where $XDG_CACHE_HOME is below /tmp.
+        OSError: it cannot be read, is not regular, or is larger.
+    """
+    from clusterwright.edge.own_folders import exchangeable_step
+
+    if step := exchangeable_step(path):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), step)
+    return read_text(path, most_bytes)
 
 
 def write_file_atomic(path: Path, data: bytes | str, *, mode: int | None = 0o644) -> None:

@@ -42,6 +42,16 @@ def test_the_cache_of_another_version_is_not_read(login_host):
     assert login_host.asked > asked
 
 
+def test_a_cache_that_another_user_can_write_is_not_used(login_host):
+    """Its Python would start the jobs of this user."""
+    clock = FakeClock()
+    learned_cluster(Unmanaged(), clock=clock)
+    cache_file(Unmanaged()).parent.chmod(0o777)
+    asked = login_host.asked
+    learned_cluster(Unmanaged(), clock=clock)
+    assert login_host.asked > asked
+
+
 def test_a_folder_that_a_node_sees_is_not_looked_for_again(login_host):
     """The job that looks runs once; nodes and partitions are read again."""
     clock = FakeClock()

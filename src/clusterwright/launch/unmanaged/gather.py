@@ -12,7 +12,7 @@ from pathlib import Path
 from clusterwright.config.cluster import Cluster, Unmanaged
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock, SystemClock
-from clusterwright.edge.files import cache_folder, write_file_atomic
+from clusterwright.edge.files import cache_folder, read_cached, write_file_atomic
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
@@ -20,7 +20,7 @@ from clusterwright.i18n import _
 from clusterwright.launch.unmanaged.learn import SlurmTexts, learn
 from clusterwright.launch.unmanaged.shared import SHARED_VARIABLE, find_shared
 from clusterwright.onhost.lib.safe_names import random_mark
-from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document, read_text
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
 from clusterwright.provision.apply import login_of
 from clusterwright.slurm import client
 from clusterwright.slurm.nodes import parse_nodes
@@ -72,7 +72,7 @@ def cache_file(access: Unmanaged) -> Path:
 def _cached(file: Path) -> Learned | None:
     """Return the cached facts; None if they cannot be read, or if another version wrote them."""
     try:
-        document = parse_document(read_text(file, _CACHE_BYTES))
+        document = parse_document(read_cached(file, _CACHE_BYTES))
         if document.pop("schema") != _SCHEMA:
             return None
         return Learned(SlurmTexts(**document.pop("texts")), **document)
