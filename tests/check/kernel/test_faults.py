@@ -100,3 +100,46 @@ def test_a_host_sends_every_line_that_counts():
     assert all(asked.search(row["text"]) for row in LINES["fault"])
     assert asked.search("NVRM: Xid (PCI:0000:61:00): 79")
     assert all(row.reason for row in harmless_lines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tmpfs: Unknown parameter 'INFO: task x blocked for more than 120 seconds'",
+        "tmpfs: Unknown parameter 'Out of memory: Killed process'",
+        "cgroup2: Unknown parameter 'mlx5_core poll_health Fatal error'",
+        "fuse: Unknown parameter 'eth0: NIC Link is Down'",
+        "fuse: Unknown parameter 'eth0 eth0: Link down'",
+        "overlayfs: failed to resolve '/x nfs: server a not responding': -2",
+        "overlayfs: failed to resolve '/x LNetError': -2",
+        "x[4711]: segfault at 0 ip 00007f sp 00007f error 6 in AER: Corrected error[11bf,4000+1000]",
+        "EDAC MC0: 1 CE[4711]: segfault at 0 ip 00007f sp 00007f error 6 in y[11bf,4000+1000]",
+        "mlx5_core a: b[4711]: segfault at 0 ip 00007f sp 00007f error 6 in poll_health[11bf,4000+1000]",
+        "python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+    ],
+)
+def test_texts_of_users_are_no_warnings(text):
+    """Options of a mount in a user namespace, names of files and of processes that crash, a job at its own limit."""
+    assert [found for found in find_faults([at(text)] * 30, 0) if found.fault.severity != "none"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "part"),
+    [
+        ("ixgbe 0000:03:00.0 eth0: NIC Link is Down", "link-flaps", "eth0"),
+        ("igb 0000:01:00.0 eno1: igb: eno1 NIC Link is Down", "link-flaps", "eno1"),
+        ("tg3 0000:02:00.0 eth1: Link is Down", "link-flaps", "eth1"),
+        ("mlx5_core 0000:3b:00.0 ens1np0: Link down", "link-flaps", "ens1np0"),
+        ("mlx5_core 0000:3b:00.0: Port module event[error]: module 0, Cable error", "nic-cable", ""),
+        ("pcieport 0000:00:01.0: AER: Multiple Corrected error received: id=0008", "pcie-correctable", ""),
+        ("mce: CPU0: Package temperature above threshold, cpu clock throttled", "cpu-too-hot", ""),
+        ("CPU3: Core temperature above threshold, cpu clock is throttled", "cpu-too-hot", ""),
+        ("EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#0_DIMM#0", "memory-correctable", ""),
+        ("mce: [Hardware Error]: Machine check events logged", "memory-correctable", ""),
+        ("INFO: task kworker/2:1:99 blocked for more than 120 seconds.", "task-hung", "kworker/2:1:99"),
+    ],
+)
+def test_messages_of_drivers_with_their_prefixes_are_warnings(text, name, part):
+    """Driver, PCI address and device come before the message; the device is the part."""
+    (found,) = find_faults([at(text)] * 30, 0)
+    assert (found.fault.name, found.part) == (name, part)

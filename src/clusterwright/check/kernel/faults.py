@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from clusterwright.check.kernel.lines import HOUR_S, WARNING, KernelLine, quotes_user
+from clusterwright.check.kernel.lines import HOUR_S, WARNING, KernelLine, begins_with_process, quotes_user
 from clusterwright.check.kernel.xids import Severity
 
 # NVIDIA driver lines with an Xid: xids.toml explains them.
@@ -109,7 +109,8 @@ def _shape(text: str) -> str:
 @lru_cache(maxsize=_MOST_SHAPES)
 def _row_of(shape: str) -> KernelFault | None:
     rows = (row for row in faults() if row.pattern.search(shape))
-    return next((row for row in rows if row.severity != "fail" or not quotes_user(shape)), None)
+    is_forged = {"fail": quotes_user, "warn": begins_with_process}
+    return next((row for row in rows if row.severity == "none" or not is_forged[row.severity](shape)), None)
 
 
 def _is_current(row: KernelFault, line: KernelLine, now_s: float) -> bool:

@@ -83,6 +83,14 @@ _QUOTES_USER = re.compile(
 )
 
 
+_BEGINS_WITH_PROCESS = re.compile(r"^(?:traps: )?.{1,15}(?:\[\d+\]:?| ?[(/]\d+\)?:?) ")
+
+
+def begins_with_process(text: str) -> bool:
+    """Return True for a line of the kernel that begins with the name of a process, which any user can choose."""
+    return _BEGINS_WITH_PROCESS.search(text) is not None
+
+
 def quotes_user(text: str) -> bool:
     """Return True for a line of the kernel that contains a text which any user can choose."""
     return _QUOTES_USER.search(text) is not None
