@@ -191,3 +191,27 @@ def test_this_machines_own_log_can_be_read():
     kernel_log.read_new_lines(position := {})
 
     assert not position or kernel_log.read_new_lines(position) == []
+
+
+@pytest.mark.parametrize("end", ["\n", " "])
+def test_a_gpu_that_is_lost_when_the_driver_starts_is_counted(log, look, end):
+    """One message of three lines, or of one, with the address in the first; an Xid after it is its own event."""
+    lost = end.join(
+        [
+            "NVRM: The NVIDIA GPU 0000:3b:00.0",
+            f"{'NVRM: ' if end != ' ' else ''}(PCI ID: 10de:26b5) installed in this system has",
+            f"{'NVRM: ' if end != ' ' else ''}fallen off the bus and is not responding to commands.",
+        ]
+    )
+    log.say(lost, XID31)
+    found = look({})
+
+    assert (total(found, "0", "79"), total(found, "1", "31")) == (1, 1)
+
+
+def test_a_gpu_that_the_driver_does_not_support_is_not_lost(log, look):
+    """Its message begins as that of a lost one."""
+    log.say(
+        "NVRM: The NVIDIA GPU 0000:3b:00.0 (PCI ID: 10de:1db4)\nNVRM: installed in this system is not supported"
+    )
+    assert total(look({}), "0", "79") is None

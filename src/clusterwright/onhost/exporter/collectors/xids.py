@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from clusterwright.onhost.exporter import kernel_log, state_files
 from clusterwright.onhost.exporter.gpu_places import address, places
@@ -22,6 +22,11 @@ _OFF_BUS = re.compile(
     r"NVRM: GPU (?:at )?(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[0-9.:]* (?:GPU )?has "
     r"fallen off the bus"
 )
+# A GPU that is lost when the driver starts: one message of three lines.
+_LOST_GPU, _MORE_LINES = "NVRM: The NVIDIA GPU ", ("NVRM: (PCI ID", "NVRM: fallen off the bus")
+_LOST = re.compile(
+    r"NVRM: The NVIDIA GPU ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[0-9.]* .*fallen off the bus"
+)
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
@@ -37,11 +42,25 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
     document = state.setdefault("document", state_files.read(settings.state, NAME))
     position, rows = document.setdefault("place", {}), document.setdefault("rows", {})
     lines = kernel_log.read_new_lines(position)
-    for when, text in lines:
+    for when, text in _joined(lines):
         _count(when, text, rows)
     if lines:
         state_files.write(settings.state, NAME, document)
     yield from _families(rows, settings.proc)
+
+
+def _joined(lines: Iterable[Tuple[float, str]]) -> Iterator[Tuple[float, str]]:
+    """Yield the lines; those of a message about a lost GPU with the lines of it that come before."""
+    start = ""
+    for when, line in lines:
+        text = line
+        if line.startswith(_LOST_GPU):
+            start = line
+        elif start and line.startswith(_MORE_LINES):
+            start = text = f"{start} {line[len('NVRM: ') :]}"
+        else:
+            start = ""
+        yield when, text
 
 
 def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
@@ -67,7 +86,7 @@ def read(text: str) -> Optional[Tuple[str, str, bool]]:
         return address(match[1]), match[2], False
     if match := _SXID.match(text):
         return address(match[1]), f"sxid-{match[2]}", False
-    if match := _OFF_BUS.match(text):
+    if match := _OFF_BUS.match(text) or _LOST.match(text):
         return address(match[1]), str(OFF_THE_BUS), True
     return None
 
