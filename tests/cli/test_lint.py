@@ -237,3 +237,22 @@ def test_the_files_of_plug_ins_are_read_with_slurm_conf(tmp_path, capsys):
     assert "mpi.conf:1: PMIxCollFences: no release of Slurm has this key; did you mean PMIxCollFence?" in out
     assert "mpi.conf:2: PMIxShareServerTopology: Slurm 25.05 does not support it" in out
     assert "error[acct-gather-plugin-missing]: ProfileHDF5Dir is unknown" in out
+
+
+@pytest.mark.parametrize("json_option", [False, True])
+def test_lines_of_any_file_are_not_shown(tmp_path, capsys, json_option):
+    """Include may name a private file of the user who runs the command, also by a link: its lines have numbers only."""
+    folder = tmp_path / "stranger"
+    folder.mkdir()
+    (tmp_path / "private").write_text("TOPSECRET\nroot:SECRETHASH:19000\n")
+    (folder / "link.conf").symlink_to(tmp_path / "private")
+    (folder / "own.conf").write_text("word\n")
+    (folder / "slurm.conf").write_text(f"Include {tmp_path}/private\nInclude link.conf\nInclude own.conf\n")
+    assert lint(folder / "slurm.conf", json=json_option) == 5
+    output = capsys.readouterr().out
+
+    assert "SECRET" not in output
+    if not json_option:
+        assert f"{tmp_path}/private:1: the line is not KEY=VALUE" in output
+        assert f"{folder}/link.conf:2: the line is not KEY=VALUE" in output
+        assert f"{folder}/own.conf:1: word: the line is not KEY=VALUE" in output

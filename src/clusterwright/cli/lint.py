@@ -53,7 +53,7 @@ def lint(
     version = release(slurm) if slurm else RELEASES[-1]
     sources = read_sources((file, *more), version, root)
     conf = observe(parse_conf(sources, version, is_folder=file.is_dir()), root, resolve=resolve)
-    keys = [row for source in sources for row in _key_rows(source, version)]
+    keys = [row for source in sources for row in _key_rows(source, version, Path(source.path).parent)]
     rows = [*keys, *_missing_rows(conf, sources), *map(_rule_row, check(conf))]
     rows.sort(key=lambda row: (row["file"], row["line"]))
     if json:
@@ -89,15 +89,22 @@ def _show(rows: list[dict[str, Any]], name: str, version: str, *, is_newest: boo
     )
 
 
-def _key_rows(source: Source, version: str) -> list[dict[str, Any]]:
-    """Return the findings about the keys of a file and of those that it includes."""
+def _key_rows(source: Source, version: str, folder: Path) -> list[dict[str, Any]]:
+    """Return the findings about the keys of a file and of those that it includes.
+
+    Of an included file outside of the folder, which may be no file of Slurm, nothing but the number of a line without
+    KEY=VALUE is in them: Include names any file that the user who runs the command can read.
+    """
+    from clusterwright.config.slurm_keys.lint import NOT_A_PAIR
     from clusterwright.config.slurm_keys.lint import lint as lint_text
+
+    is_inside = Path(source.path).resolve().is_relative_to(folder.resolve())
 
     rows: list[dict[str, Any]] = [
         {
             "file": source.path,
             "line": finding.line,
-            "key": finding.key,
+            "key": finding.key if is_inside or finding.message != _(NOT_A_PAIR) else "",
             "code": "key",
             "severity": "error" if finding.fatal else "warning",
             "message": finding.message,
@@ -106,7 +113,7 @@ def _key_rows(source: Source, version: str) -> list[dict[str, Any]]:
         for finding in lint_text(source.text, source.kind, version)
     ]
     included = [file for files in source.includes.values() for file in files]
-    return rows + [row for file in included for row in _key_rows(file, version)]
+    return rows + [row for file in included for row in _key_rows(file, version, folder)]
 
 
 def _missing_rows(conf: SlurmConf, sources: Sequence[Source]) -> list[dict[str, Any]]:
@@ -147,5 +154,5 @@ def _text(row: dict[str, Any]) -> str:
     """Return a finding as a line of text for people: its location, and what it is."""
     location = f"{row['file']}:{row['line']}"
     if row["code"] == "key":
-        return f"{location}: {row['key']}: {row['message']}"
+        return ": ".join(filter(None, (location, row["key"], row["message"])))
     return f"{location}: {_(row['severity'])}[{row['code']}]: {row['message']}"

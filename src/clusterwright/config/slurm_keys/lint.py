@@ -17,6 +17,7 @@ from clusterwright.slurm.conf_files import ConfLine, conf_lines
 
 _KMEM = N_("remove this key: Slurm no longer constrains kernel memory")
 _REMOVE, _TIMEOUT = N_("remove it"), N_("use PrologEpilogTimeout, for both prolog and epilog")
+NOT_A_PAIR = N_("the line is not KEY=VALUE")
 # The fix for a removed key or word, from the release notes of the release that removed it.
 REPLACED = {
     "accountingstorageloc": N_(
@@ -74,7 +75,7 @@ def _check_line(line: ConfLine, file: str, slurm_release: str) -> Iterator[KeyFi
     if line.include:
         return
     if line.leading_token and not pairs:
-        yield KeyFinding(number, line.leading_token, _("the line is not KEY=VALUE"), fatal=True)
+        yield KeyFinding(number, line.leading_token, _(NOT_A_PAIR), fatal=True)
     kind = _kind_of_line(pairs[0][0].lower(), file) if pairs else ""
     for index, (key, value) in enumerate(pairs):
         keys = key_spans(file, _spelled(file, kind)) if kind and index else key_spans(file)
