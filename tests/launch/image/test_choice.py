@@ -134,6 +134,14 @@ def test_a_lock_of_requirements_brings_no_option_and_no_address(line):
     assert files["constraints.txt"].splitlines()[1:] == ["numpy==2.1.3"]
 
 
+@pytest.mark.parametrize("line", ["Torch==9.9", "TORCH==8"])
+def test_a_lock_of_requirements_replaces_no_chosen_version(line):
+    """Also under another spelling of its name, which pip takes for the same package and refuses."""
+    choice = choose_image(cluster())
+    files = image_files(choice, "a100", "", f"{line}\nnumpy==2.1.3\n")
+    assert files["constraints.txt"] == f"torch=={choice.torch}\nnumpy==2.1.3\n"
+
+
 def test_an_ngc_image_keeps_its_own_pytorch():
     """No torch, no Python, no MPI is installed over it."""
     text = image_files(choose_image(cluster(), base="nvcr.io/nvidia/pytorch:25.09-py3"), "c", "numpy\n", "")[

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from clusterwright.launch.image.choice import ImageChoice
+from clusterwright.launch.image.requirements import package_name
 
 # No other line: the file may come with a repository, and pip takes options and addresses in constraints.
 _PIN = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==[A-Za-z0-9.+!_-]+")
@@ -37,8 +38,12 @@ def image_files(choice: ImageChoice, cluster: str, requirements: str, pins: str)
 def _constraints(choice: ImageChoice, pins: str) -> str:
     """Return pip's constraints: PyTorch, and the versions of the earlier build but for what is chosen here."""
     chosen = [f"torch=={choice.torch}"] if choice.torch else []
-    names = {"torch", *(line.partition("==")[0] for line in (choice.nccl_pin,) if line)}
-    older = [line for line in pins.splitlines() if (pin := _PIN.fullmatch(line)) and pin["name"] not in names]
+    names = {"torch", *(package_name(line.partition("==")[0]) for line in (choice.nccl_pin,) if line)}
+    older = [
+        line
+        for line in pins.splitlines()
+        if (pin := _PIN.fullmatch(line)) and package_name(pin["name"]) not in names
+    ]
     return "".join(f"{line}\n" for line in (*chosen, *older))
 
 

@@ -29,8 +29,13 @@ def parse_requirements(text: str) -> tuple[Requirement, ...]:
         if not match:
             continue
         pin = _PIN.fullmatch(match["range"].strip().rstrip("\\").strip())
-        name = re.sub(r"[-_.]+", "-", match["name"]).lower()
+        name = package_name(match["name"])
         requirements.append(
             Requirement(name, pin["version"] if pin else "", bool(pin or match["address"]), number)
         )
     return tuple(requirements)
+
+
+def package_name(name: str) -> str:
+    """Return the name of a package as PyPI compares names (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
