@@ -269,6 +269,22 @@ def test_no_bytes_are_written_that_are_only_claimed(tmp_path):
     assert tree._tensor("F32", (0, 7), b"").shape == (0, 7)
 
 
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_a_negative_size_hides_no_claimed_bytes(tmp_path):
+    """The sum of the claims would be small, and the memory of the other tensor is reserved first."""
+
+    def hidden(about):
+        about = huge(about)
+        entries = dict(about.state_dict_metadata)
+        key = next(key for key in entries if hasattr(entries[key], "size"))
+        entries["negative"] = dataclasses.replace(entries[key], size=torch.Size([-(10**12)]))
+        return dataclasses.replace(about, state_dict_metadata=entries)
+
+    a_dcp(tmp_path / "dcp", metadata=hidden)
+    with pytest.raises(Refused, match="negative"):
+        convert(tmp_path / "dcp", tmp_path / "step-00000001", origin="dcp")
+
+
 def huge(about):
     """Metadata of a tensor of a terabyte."""
     key, entry = next(

@@ -76,17 +76,18 @@ class DcpReader(FileSystemReader):
 
     def _require_bytes(self, about: metadata.Metadata) -> None:
         """Raise Damaged if the tensors claim more bytes than the files have: memory is allocated for them first."""
-        with os.scandir(cast("Path", self.path)) as entries:
-            statuses = [entry.stat(follow_symlinks=False) for entry in entries]
+        with os.scandir(cast("Path", self.path)) as files:
+            statuses = [file.stat(follow_symlinks=False) for file in files]
         actual = sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode))
         try:
-            claimed = sum(
-                entry.size.numel() * entry.properties.dtype.itemsize
-                for entry in about.state_dict_metadata.values()
-                if isinstance(entry, metadata.TensorStorageMetadata)
-            )
+            entries = about.state_dict_metadata.values()
+            tensors = [entry for entry in entries if isinstance(entry, metadata.TensorStorageMetadata)]
+            claimed = sum(entry.size.numel() * entry.properties.dtype.itemsize for entry in tensors)
+            is_negative = any(dimension < 0 for entry in tensors for dimension in entry.size)
         except tree.CRAFTED as error:
             raise Damaged(f".metadata cannot be read: {type(error).__name__}") from error
+        if is_negative:  # it would make the sum small
+            raise Damaged(".metadata has a tensor with a negative dimension")
         if claimed > tree.MOST_RATIO * actual:
             raise Damaged(f".metadata claims {claimed} bytes of tensors in files of {actual} bytes")
 
