@@ -100,7 +100,7 @@ def unreadable_fix(error: Exception, path: object, otherwise: str) -> str:
     if number in (errno.EACCES, errno.EPERM):
         return _("ask its owner for read permission: `namei -l {path}` shows owner and mode", path=quoted)
     if number == errno.EISDIR:
-        return _("it is a folder: name a file, such as one that `ls {path}` shows", path=quoted)
+        return _("the path is a folder: name a file, such as one that `ls {path}` shows", path=quoted)
     return otherwise
 
 

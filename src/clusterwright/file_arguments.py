@@ -45,6 +45,6 @@ def _require_regular(mode: int) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if stat.S_ISFIFO(mode):
-        raise OSError(errno.EINVAL, _("it is a pipe, for which the command would wait"))
+        raise OSError(errno.EINVAL, _("the path is a pipe, for which the command would wait"))
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, _("it is not a regular file"))
+        raise OSError(errno.EINVAL, _("the path is not a regular file"))

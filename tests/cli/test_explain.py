@@ -116,12 +116,15 @@ def test_gradient_compression_of_other_software_names_the_fields_that_cover_it(c
 @pytest.mark.parametrize(
     ("topic", "fix"),
     [
-        ("apply", "it is a command: wright apply --help"),
+        ("apply", "the name is that of a command: wright apply --help"),
         ("job", "all fields of the file: wright schema job; one of them: wright explain FIELD"),
         ("CUDA out of memory", "for a line of a log: echo 'CUDA out of memory' | wright why -; "),
-        ("SelectType", "it is a key of slurm.conf: man slurm.conf"),
-        ("returntoservice", "it is a key of slurm.conf: man slurm.conf; wright explain slurm.options"),
-        ("ConstrainCores", "it is a key of cgroup.conf: man cgroup.conf"),
+        ("SelectType", "the name is that of a key of slurm.conf: man slurm.conf"),
+        (
+            "returntoservice",
+            "the name is that of a key of slurm.conf: man slurm.conf; wright explain slurm.options",
+        ),
+        ("ConstrainCores", "the name is that of a key of cgroup.conf: man cgroup.conf"),
         ("NCCL", "for a line of a log: echo NCCL | wright why -; "),
     ],
 )

@@ -68,7 +68,11 @@ def test_a_table_fits_the_terminal(columns, shown, more):
 
     assert lines[0].split() == list(headings[:shown])
     assert all(len(line) <= columns for line in lines)
-    assert note == (f"the terminal is too narrow for {', '.join(headings[shown:])}" if shown < 4 else "")
+    assert note == (
+        f"columns not shown, as the terminal is too narrow: {', '.join(headings[shown:])}"
+        if shown < 4
+        else ""
+    )
     assert "\x1b" not in "".join(lines)
 
 

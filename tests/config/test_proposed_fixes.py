@@ -29,7 +29,7 @@ def test_a_file_without_permission_names_its_owner_as_the_fix(tmp_path):
     assert fix == f"ask its owner for read permission: `namei -l {file}` shows owner and mode"
     assert unreadable_fix(FileNotFoundError(ENOENT, "No such file"), file, "another path") == "another path"
     with pytest.raises(
-        SpecError, match=rf"it is a folder: name a file, such as one that `ls {tmp_path}` shows"
+        SpecError, match=rf"the path is a folder: name a file, such as one that `ls {tmp_path}` shows"
     ):
         load_cluster(tmp_path)
 

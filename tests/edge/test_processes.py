@@ -43,5 +43,5 @@ def test_a_command_that_prints_too_much_is_stopped(to, tmp_path):
 
     assert not result.ok
     assert result.out == ""
-    assert result.last_lines() == "it printed more than 64 MiB and was stopped"
+    assert result.last_lines() == "the program printed more than 64 MiB and was stopped"
     assert not Path("/proc", (tmp_path / "pid").read_text().strip(), "fd/1").exists()

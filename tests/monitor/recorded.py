@@ -35,9 +35,9 @@ REASONS = {
     "Resources": "the requested resources are allocated",
     "QOSMaxJobsPerUserLimit": "the job limit of the QOS is reached",
     "AssocGrpGRES": "the GPU limit of the team is reached",
-    "Dependency": "it depends on another job",
-    "JobHeldUser": "held by its user",
-    "BeginTime": "its begin time is in the future",
+    "Dependency": "the job depends on another job",
+    "JobHeldUser": "the job is held by its user",
+    "BeginTime": "the job's begin time is in the future",
     "ReqNodeNotAvail, UnavailableNodes:h100-[0001-0002]": "a requested node is not available",
 }
 OUT = (  # state in scontrol, state in the picture, who, what was written, why

@@ -67,7 +67,7 @@ def test_what_slurm_says_is_on_the_picture(slurm, look, lab_cluster, recorded):
         (1, "bob", "vision")
     }
     assert (jobs[held].gpus, jobs[held].node_count, jobs[held].reason) == (8, 2, "JobHeldUser")
-    assert jobs[held].explanation == "held by its user"
+    assert jobs[held].explanation == "the job is held by its user"
     assert f"{array}_[0-9%1]" in jobs
     assert abs(jobs[held].submitted - picture.taken) < 120
 

@@ -58,10 +58,10 @@ def _section(
     if unknown := sorted(flags - _HARMLESS):
         return {}, _("no field holds the flag {flag} of a reservation", flag=unknown[0])
     if not hosts or not nodes.issuperset(hosts):
-        return {}, _("its nodes are not compute hosts of the cluster file")
+        return {}, _("the reservation's nodes are not compute hosts of the cluster file")
     duration = minutes(record["Duration"])
     if not duration or not _START.fullmatch(record["StartTime"]):
-        return {}, _("its time cannot be in a cluster file")
+        return {}, _("the reservation's start or duration cannot be written in a cluster file")
     section: dict[str, Any] = {
         "hosts": fold(hosts),
         "start": record["StartTime"],
@@ -71,7 +71,7 @@ def _section(
     section |= {"maintenance": True} if "MAINT" in flags else {}
     every = WEEK_S if section.get("repeat") == "weekly" else DAY_S
     if "repeat" in section and duration * MINUTE_S > every:
-        return {}, _("its time cannot be in a cluster file")
+        return {}, _("the reservation's start or duration cannot be written in a cluster file")
     names, reason = _access(record, sections)
     if not (names or reason or "MAINT" in flags):
         reason = _("only root may use it, and it is no maintenance")
@@ -87,7 +87,9 @@ def _access(record: Record, sections: Mapping[str, Any]) -> tuple[dict[str, list
     if users == ["root"] and not teams:
         return {}, ""
     if users and teams:
-        return {}, _("it permits users of some accounts only; a cluster file permits either")
+        return {}, _(
+            "the reservation permits only some users of some accounts; a cluster file permits users or teams"
+        )
     names = {*sections.get("users", ()), *sections.get("teams", ())}
     if unknown := [name for name in (*users, *teams) if name not in names]:
         return {}, _("{name} is no user or team of the cluster file", name=unknown[0])

@@ -170,7 +170,7 @@ def _permission_text(permission: Permission) -> str:
 
 
 def _skip_without_permission(verdicts: Iterable[Verdict], checks: Iterable[Check]) -> Iterator[Verdict]:
-    """Turn `unknown` into `skipped` where a fact of the check needs a permission, and name it."""
+    """Turn `unknown` into `skipped` where a fact of the check needs a permission, which the observed text names."""
     permissions = {check.id: _permission_of(check) for check in checks}
     for verdict in verdicts:
         permission = permissions.get(verdict.check, "")

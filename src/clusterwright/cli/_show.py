@@ -112,7 +112,12 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_row(*(Text(cell, style=_COLORS.get(cell, "")) for cell in row[:column_count]))
     Console(width=width).print(table)
     if column_count < len(headings):
-        show_note(_("the terminal is too narrow for {columns}", columns=", ".join(headings[column_count:])))
+        show_note(
+            _(
+                "columns not shown, as the terminal is too narrow: {columns}",
+                columns=", ".join(headings[column_count:]),
+            )
+        )
 
 
 def show_records(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:

@@ -164,9 +164,10 @@ def _after_command(error: CycloptsError) -> list[str]:
 
 
 def _similar_option(option: str, valid_options: Iterable[str]) -> str | None:
-    """Return the valid option with the most similar name; None if none is similar enough.
+    """Return the valid option with `--` whose name is most similar; None if none is similar enough.
 
-    Hyphens do not count, so that --lr is not similar to --cluster; a name that begins with the text is similar.
+    Leading hyphens do not count, so that --lr is not similar to --cluster; a name that begins with the text is similar,
+    if the text has three letters or more.
     """
     typed = option.lstrip("-")
 

@@ -105,7 +105,7 @@ def _of_other_topic(topic: str) -> str:
     from clusterwright.cli import commands
 
     if topic in dict(commands()):
-        return _("it is a command: wright {command} --help", command=topic)
+        return _("the name is that of a command: wright {command} --help", command=topic)
     if topic in ("job", "cluster"):
         return _(
             "all fields of the file: wright schema {kind}; one of them: wright explain FIELD", kind=topic
@@ -119,7 +119,7 @@ def _of_slurm_key(topic: str) -> str:
 
     for file in ("slurm.conf", "gres.conf", "cgroup.conf", "slurmdbd.conf"):
         if topic.lower() in key_spans(file):
-            page = _("it is a key of {file}: man {file}", file=file)
+            page = _("the name is that of a key of {file}: man {file}", file=file)
             is_free = file == "slurm.conf" and topic.lower() not in OURS
             return f"{page}; wright explain slurm.options" if is_free else page
     return ""

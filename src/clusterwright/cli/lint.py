@@ -136,7 +136,7 @@ def _missing_rows(conf: SlurmConf, sources: Sequence[Source]) -> list[dict[str, 
             "key": key,
             "code": "key",
             "severity": "error",
-            "message": _("it is not set, and slurmctld does not start without it"),
+            "message": _("the key is not set, and slurmctld does not start without it"),
             "fatal": True,
         }
         for key, value in required.items()

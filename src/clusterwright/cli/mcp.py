@@ -19,7 +19,7 @@ def mcp(*, cluster: Path | None = None, folder: Path | None = None) -> int:
     Parameters
     ----------
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else cluster.yaml in the folder.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else cluster.yaml in the folder of --folder.
     folder
         Folder that tools read files from; default: that of --cluster, else the current folder.
     """

@@ -42,7 +42,7 @@ def write_file_atomic(path: Path, data: bytes | str, *, mode: int | None = 0o644
         OSError: the file cannot be written, or the path is a device or pipe, which a file must not replace.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise OSError(errno.EPERM, _("it is a device or a pipe, not a file"), str(path))
+        raise OSError(errno.EPERM, _("the path is a device or a pipe, not a file"), str(path))
     with new_folders(path.parent):
         write_atomic(path, data, mode=mode)
 

@@ -72,7 +72,7 @@ def run(
     out, err = result.out, result.err
     if result.code == processes.TOO_LARGE and result.stopped:
         limit = human_size(processes.OUTPUT_BYTES)
-        out, err = "", _("it printed more than {limit} and was stopped", limit=limit)
+        out, err = "", _("the program printed more than {limit} and was stopped", limit=limit)
     return CommandResult(tuple(argv), result.code, out, err, time.monotonic() - started)
 
 

@@ -75,11 +75,16 @@ def refuse_other_tables(database: sqlite3.Connection, tables: str) -> None:
         is_expected = name in expected and kind == ("index" if expected[name] == () else "table")
         if not root or not (is_expected or (kind == "table" and name in _OF_SQLITE)):
             raise sqlite3.DatabaseError(
-                _("it has a table, view, index or trigger of others, `{name}`", name=name)
+                _(
+                    "the database has a table, view, index or trigger that is not of Clusterwright, `{name}`",
+                    name=name,
+                )
             )
     for name, shape in _shape(database).items():
         if shape != expected.get(name, shape):
-            raise sqlite3.DatabaseError(_("its table `{name}` has other columns or indexes", name=name))
+            raise sqlite3.DatabaseError(
+                _("table `{name}` of the database has other columns or indexes than expected", name=name)
+            )
     database.execute("PRAGMA ignore_check_constraints = ON")  # else quick_check computes them
     report = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
     if report != "ok":

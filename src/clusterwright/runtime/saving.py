@@ -150,7 +150,11 @@ class Saving:
         return Resumed(loaded_state.step, loaded_state.shared[RUN_KEY], loaded_state.local, memory)
 
     def _recall(self, target: TargetState) -> tuple[Loaded | None, SaveMoment | None, list[Skipped]]:
-        """Read the in-memory checkpoints of all hosts; log why they are unusable, so that the caller reads the disk."""
+        """Load the in-memory checkpoint on all ranks, or on none; return its state and moment, and the problems.
+
+        Collective. State and moment are None if there is no such checkpoint or a rank failed; the first problem is
+        logged.
+        """
         loaded_state, memory, problems = restore.newest(self._group, target)
         if problems:
             self._log.log_line(f"skipping in-memory checkpoints: {problems[0].reason}")

@@ -93,7 +93,10 @@ def parse_nodes(text: str) -> Dict[str, Node]:
 
 
 def parse_undamaged_nodes(text: str) -> Dict[str, Node]:
-    """Return `parse_nodes` without states that no supported scontrol prints, before an action that cannot be undone."""
+    """Return the nodes of `parse_nodes`, before an action that cannot be undone.
+
+    Nodes whose state no supported scontrol prints are left out.
+    """
     nodes = parse_nodes(text)
     return {name: node for name, node in nodes.items() if is_complete_state(node.record["State"])}
 

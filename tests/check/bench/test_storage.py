@@ -137,7 +137,10 @@ def test_a_server_that_was_slow_for_one_host_once_is_not_laid_on_it(measured):
 
     outcome, _orders = measured(shared=rate)
     assert told(outcome, "fail") == set()
-    assert "/shared: 3 rounds, 8 hosts: slow once, not repeated" in outcome.notes
+    assert (
+        "/shared: 3 rounds, 8 hosts; hosts that were slow in the first round were not slow again"
+        in outcome.notes
+    )
 
 
 def test_one_quantity_that_is_low_among_uneven_hosts_is_no_fault(eight, stage):

@@ -20,8 +20,8 @@ A100 = ["NVIDIA A100-SXM4-80GB"]
         ({"gpus": A100 * 8}, None),
         ({"sees_token": False}, "does not see /shared/runs of this machine"),
         ({"writes_folder": False}, "user id 1000 cannot write /shared/runs"),
-        ({"torch": None}, "its Python has no PyTorch"),
-        ({"gpus": A100}, "it has 1 GPUs, the job needs 2"),
+        ({"torch": None}, "the host's Python has no PyTorch"),
+        ({"gpus": A100}, "the host has 1 GPUs, the job needs 2"),
         ({"ends_sessions": True}, "ends all processes of a user with the session"),
     ],
 )
@@ -42,7 +42,7 @@ def test_a_host_is_unfit_for_one_reason(a_job, facts, message):
         ({"python": "3.11.9"}, []),
         ({"python": "3.12.1"}, ["h2: Python 3.12 differs from 3.11 on h1"]),
         ({"torch": "2.6.0"}, ["h2: PyTorch 2.6.0 differs from 2.5.1 on h1"]),
-        ({"gpus": A100}, ["h1: it has no GPU, but h2 has"]),
+        ({"gpus": A100}, ["h1: the host has no GPU, but h2 has"]),
     ],
 )
 def test_hosts_must_not_differ(facts, expected):

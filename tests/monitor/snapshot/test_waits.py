@@ -43,8 +43,8 @@ def test_limits_of_a_team_and_of_a_quality_of_service_are_told_apart():
     assert waits("AssocGrpGRES") == "the GPU limit of the team is reached"
     assert waits("QOSMaxGRESPerUser") == "the GPU limit of the QOS is reached"
     assert waits("AssocMaxJobsLimit") == "the job limit of the team is reached"
-    assert waits("AssocMaxWallDurationPerJobLimit") == "its time limit exceeds that of the team"
-    assert waits("QOSMaxWallDurationPerJobLimit") == "its time limit exceeds that of the QOS"
+    assert waits("AssocMaxWallDurationPerJobLimit") == "the job's time limit exceeds that of the team"
+    assert waits("QOSMaxWallDurationPerJobLimit") == "the job's time limit exceeds that of the QOS"
     assert waits("AssocMaxCpuPerJobLimit") == "a limit of the team is reached"
     assert waits("AssocGrpBilling") == "a limit of the team is reached"
     assert waits("DependencyNeverSatisfied") != waits("Dependency")

@@ -32,7 +32,9 @@ def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         yield guest
         return
     if not have.units:
-        yield fine(observed=_("no IOMMU{options}", options=_command_line(have)), expected=_(_EXPECTED))
+        yield fine(
+            observed=_("no IOMMU{command_line}", command_line=_command_line(have)), expected=_(_EXPECTED)
+        )
         return
     peers = (*have.devices_by_kind("gpu"), *have.rdma)
     if not peers:
@@ -40,25 +42,28 @@ def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         return
     if not all(device.iommu for device in peers):
         yield unknown(
-            _("the kernel does not report the IOMMU domain type{options}", options=_command_line(have)),
+            _(
+                "the kernel does not report the IOMMU domain type{command_line}",
+                command_line=_command_line(have),
+            ),
             expected=_(_EXPECTED),
         )
         return
     through = [device for device in peers if device.iommu != "identity"]
     if not through:
         yield fine(
-            observed=_("IOMMU in pass-through mode{options}", options=_command_line(have)),
+            observed=_("IOMMU in pass-through mode{command_line}", command_line=_command_line(have)),
             expected=_(_EXPECTED),
         )
         return
     kinds = ", ".join(sorted({device.iommu for device in through}))
     yield fault(
         observed=_(
-            "IOMMU in translation mode for {count} of {total} GPUs and adapters ({kinds}){options}",
+            "IOMMU in translation mode for {count} of {total} GPUs and adapters ({kinds}){command_line}",
             count=len(through),
             total=len(peers),
             kinds=kinds,
-            options=_command_line(have),
+            command_line=_command_line(have),
         ),
         expected=_(_EXPECTED),
         fix=_(

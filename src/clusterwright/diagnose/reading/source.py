@@ -70,7 +70,7 @@ def opened(path: Path) -> BinaryIO:
         return path.open("rb")
     with pin(path) as place:
         if not stat.S_ISREG(os.fstat(place).st_mode):
-            raise OSError(_("it is not a regular file; pass a pipe on standard input, as `-`"))
+            raise OSError(_("the path is not a regular file; pass a pipe on standard input, as `-`"))
         return _unpacked(f"/proc/self/fd/{place}", path.suffix)
 
 
@@ -100,7 +100,8 @@ def _unzstd(path: str) -> BinaryIO:
             return io.BufferedReader(Output((program, "-dcq"), packed, failed))
     raise OSError(
         _(
-            "it is compressed with zstd, which is not installed; run `apt-get install zstd`, or `zstd -d` elsewhere"
+            "the file is compressed with zstd, which is not installed; run `apt-get install zstd`, or "
+            "`zstd -d` elsewhere"
         )
     )
 

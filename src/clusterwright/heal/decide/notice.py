@@ -76,9 +76,10 @@ def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bo
 def believed(
     active_faults: Faults, current_witnesses: Iterable[Witness], rules: Mapping[str, Rule]
 ) -> tuple[tuple[str, str], ...]:
-    """Return (host, rule) of the current faults with evidence in as many polls as the rule requires, or a final rule.
+    """Return (host, rule) of the active faults that are confirmed.
 
-    Sources add up; claims do not count.
+    A fault is confirmed by evidence in as many polls as its rule requires, summed over all sources, or at once if the
+    rule is `final`. Claims, which come from the logs of users' jobs, do not count.
     """
     polls: dict[tuple[str, str], int] = {}
     for witness in current_witnesses:

@@ -109,7 +109,11 @@ class Campaign:
             self._diagnose(injection)
 
     def _diagnose(self, injection: _Injection) -> tuple[str, ...]:
-        """Store and return the causes that `wright` reports for the fault; empty for one without a subject."""
+        """Store in the injection and return the causes that `wright` reports for what the kind of fault affects.
+
+        That is the host, the run, or the failures of the run. Empty if `wright` reports no cause, or if the kind of
+        fault is not diagnosed.
+        """
         queries = {
             "host": lambda: self.wright.causes(injection.host),
             "run": lambda: self.wright.causes(injection.training_run.run.name),

@@ -42,7 +42,10 @@ class Places:
 
 
 def places(cluster: Cluster, events: Sequence[DemoEvent]) -> Places:
-    """Return the hosts of a training by role, from the run's newest events."""
+    """Return the training's supervisor host, hosts with ranks, compute hosts outside its job, and the control host.
+
+    The newest events of the run decide; without events there are no supervisor host and no hosts with ranks.
+    """
     starts = [event for event in events if event.kind == "generation_start"]
     jobs = [event for event in events if event.kind == "job_start"]
     members = tuple(starts[-1].more.get("hosts", ())) if starts else ()

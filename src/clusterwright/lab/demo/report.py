@@ -188,7 +188,7 @@ def problems_of(draft: DemoReport) -> tuple[str, ...]:
         (draft.loss_final_uninterrupted is not None, _("the training without the fault did not finish")),
         (
             draft.losses_equal_bitwise is True,
-            _("losses differ: {which}", which=_which(draft.steps_differing)),
+            _("losses differ in steps: {steps}", steps=_which(draft.steps_differing)),
         ),
         (draft.repeated_steps_equal_bitwise, _("a repeated step had a different loss than the first time")),
         (

@@ -89,7 +89,7 @@ def host_problems(
     if not survey["sees_token"]:
         yield Problem(
             name,
-            _("it does not see {folder} of this machine", folder=folder),
+            _("the host does not see {folder} of this machine", folder=folder),
             _("choose a folder with --out that all hosts mount at the same path, on NFS for example"),
         )
     elif not survey["writes_folder"]:
@@ -99,12 +99,14 @@ def host_problems(
             _("give the account the same user id on all hosts"),
         )
     if survey["torch"] is None:
-        yield Problem(name, _("its Python has no PyTorch"), _("install torch there for the same Python"))
+        yield Problem(
+            name, _("the host's Python has no PyTorch"), _("install torch there for the same Python")
+        )
     if survey["gpus"] and len(survey["gpus"]) < job.gpus_per_node:
         yield Problem(
             name,
             _(
-                "it has {count} GPUs, the job needs {needed}",
+                "the host has {count} GPUs, the job needs {needed}",
                 count=len(survey["gpus"]),
                 needed=job.gpus_per_node,
             ),
@@ -145,7 +147,7 @@ def difference_problems(surveys: Mapping[str, Mapping[str, Any]]) -> Iterator[Pr
             pair = (name, reference) if expected["gpus"] else (reference, name)
             yield Problem(
                 pair[0],
-                _("it has no GPU, but {host} has", host=pair[1]),
+                _("the host has no GPU, but {host} has", host=pair[1]),
                 _("remove one of them from the hostfile"),
             )
 

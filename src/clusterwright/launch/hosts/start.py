@@ -178,7 +178,10 @@ def require_capacity(job: Job | JobFields, hosts: Sequence[SlotHost]) -> None:
         raise WrightError.from_code(
             "hosts-few",
             _("the job needs {needed} hosts, the hostfile has {count}", needed=job.nodes, count=len(hosts)),
-            _("set --nodes {count}, or add hosts", count=len(hosts)),
+            _(
+                "set --nodes {count}, all that the hostfile has, or add hosts to the hostfile",
+                count=len(hosts),
+            ),
             exit_code=EXIT_USAGE,
         )
     for host in hosts:

@@ -23,7 +23,7 @@ LIMIT_S = 60.0  # of each query: sacct reads a month of a large site in half a m
 PARTS = {
     "sacct": N_("Slurm's accounting"), "jobcomp": N_("slurmctld's job completion log"), "queue": N_("the queue"),
     "prometheus": "Prometheus", "run": N_("the run's folder"),
-    "runs": N_("the runs of all users"),
+    "runs": N_("the run folders of all users"),
 }  # fmt: skip
 Values = dict[str, list[tuple[dict[str, str], float]]]
 
@@ -107,7 +107,7 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
     raised.
     """
     missing = [
-        _("{part}: {reason}", part=_(PARTS.get(part, part)), reason=reason)
+        _("not read: {part}: {reason}", part=_(PARTS.get(part, part)), reason=reason)
         for part, reason in document.get("silent", {}).items()
     ]
     if not cluster.monitoring.prometheus:

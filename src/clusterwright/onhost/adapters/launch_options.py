@@ -188,7 +188,10 @@ class LaunchCommand(NamedTuple):
 
 
 def parse(arguments: Sequence[str]) -> Optional[LaunchCommand]:
-    """Return a command line taken apart into launcher, its options and program; None if it begins with no launcher."""
+    """Return launcher and options of a command line, and the index of its program; None if it begins with no launcher.
+
+    `python -m MODULE` with a launcher's module is a launcher, too; `accelerate` is one only with `launch`.
+    """
     head = _launcher(arguments)
     if head is None:
         return None

@@ -86,10 +86,13 @@ def refused(*problems: Finding) -> PredictedAnswer:
 
 
 def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
-    """Predict a training run: iteration time, rates and memory.
+    """Predict a training run: iteration time with its range, rates, memory, whether it fits, and what limits the speed.
 
     FLOPs are model FLOPs (forward and twice that backward, causal attention, head; no recomputation);
     the MFU relates to the dense peak of the run's precision.
+
+    Raises:
+        WrightError: with all problems of the row.
     """
     run, peak, notes = run_with_peak(row, lookup)
     time = speed.iteration(run)

@@ -140,9 +140,9 @@ class Checkpoints:
         """Load the newest valid checkpoint, the same on all ranks; return it and the newer ones that were skipped.
 
         Collective. None if none is valid. One that any rank finds damaged or cannot read is skipped by all and not
-        removed; the search ends at one of another format, because an older checkpoint would silently repeat the steps
-        since. Tensors are loaded whole, or as the pieces that `target` selects, whatever the number of ranks that saved
-        them.
+        removed. One of another format is skipped as the last, and None is returned, because an older checkpoint would
+        silently repeat the steps since. Tensors are loaded whole, or as the pieces that `target` selects, whatever the
+        number of ranks that saved them.
 
         Raises:
             Mismatch: the newest valid one is from a different architecture.

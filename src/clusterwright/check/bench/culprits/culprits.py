@@ -60,7 +60,7 @@ OBSERVED_AND_FIX = {
         N_("run `wright bench network` to test its port"),
     ),
     "uplink": (
-        N_("its hosts are fast among each other and slow to every other switch"),
+        N_("the hosts of this switch are fast among each other and slow to every other switch"),
         N_("check the switch's uplinks"),
     ),
     "way": (

@@ -96,7 +96,11 @@ def served(site: BenchSite, host_bench: HostBench, path: str) -> BenchOutcome:
     if folder_bench.slow_hosts(first_pass) and itself:
         bisection = bisect(tuple(first_pass), folder_bench.slow, is_slow=True)
         verdicts += _named(folder_bench, bisection)
-        suffix = "" if bisection.hosts or bisection.open else _(": slow once, not repeated")
+        suffix = (
+            ""
+            if bisection.hosts or bisection.open
+            else _("; hosts that were slow in the first round were not slow again")
+        )
         notes.append(
             _(
                 "{path}: {rounds} rounds, {count} hosts{suffix}",

@@ -29,7 +29,10 @@ FLOAT_BYTES = 4
 
 
 def shape_of(site: BenchSite) -> Shape:
-    """Return the model to train: fixed for NCCL on GPUs; on CPUs a small one that fits the declared line."""
+    """Return the model to train: a fixed one for NCCL on GPUs; on CPUs one whose gradients take about LINE_S to send.
+
+    LINE_S is counted at the expected rate of one port; the model is HEAD to MOST_WIDTH wide.
+    """
     if plan_of(site).backend == "nccl":
         return ON_GPUS
     weights = network.expectation(site).value * LINE_S / FLOAT_BYTES

@@ -124,7 +124,7 @@ def profile_data_unknown(conf: SlurmConf) -> Iterator[Problem]:
         setting = conf.line_of(key, _FILE)
         for item in setting.items if setting else ():
             if setting and item not in _DATA:
-                yield Problem(setting, _("{word} is no kind of data", word=item), f"{key}=Task")
+                yield Problem(setting, _("`{word}` is not a kind of profile data", word=item), f"{key}=Task")
 
 
 @rule(

@@ -105,7 +105,12 @@ def cgroup_disabled(conf: SlurmConf) -> Iterator[Problem]:
         if setting and setting.value.lower() == "disabled" and name in conf.plugins(key):
             value = conf.get(key)
             yield Problem(
-                setting, _("slurm.conf uses {value}", value=f"{key}={value}"), "CgroupPlugin=autodetect"
+                setting,
+                _(
+                    "CgroupPlugin is disabled, but slurm.conf needs control groups for {value}; slurmd does not start",
+                    value=f"{key}={value}",
+                ),
+                "CgroupPlugin=autodetect",
             )
 
 
@@ -193,5 +198,9 @@ def ram_overcommitted(conf: SlurmConf) -> Iterator[Problem]:
     """AllowedRAMSpace is at most 100 percent; with more, jobs together can exhaust the memory of the node."""
     setting = conf.line_of("AllowedRAMSpace", _FILE)
     if setting and conf.number("AllowedRAMSpace", 100, _FILE) > 100:
-        message = _("jobs may use {percent} % of the memory that Slurm gave them", percent=setting.value)
+        message = _(
+            "AllowedRAMSpace={percent}: jobs may use more memory than Slurm gave them, and together exhaust that of "
+            "the node",
+            percent=setting.value,
+        )
         yield Problem(setting, message, "AllowedRAMSpace=100")

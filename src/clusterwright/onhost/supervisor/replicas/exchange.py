@@ -81,10 +81,10 @@ def patient(connection: socket.socket, timeout_s: float) -> None:
 
 
 def connect(address: str, port: int, token: str, timeout_s: float) -> Channel:
-    """Return an authenticated connection to a holder of replicas.
+    """Return an authenticated connection to a holder of replicas; `timeout_s` limits each later wait for it.
 
     Raises:
-        OSError: nothing answers there.
+        OSError: no connection within CONNECT_S, or no answer within `timeout_s`.
         Broken: the peer is not an agent of this run.
         ValueError: it sent something else.
     """

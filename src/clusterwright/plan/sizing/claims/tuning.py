@@ -46,9 +46,9 @@ def single_server() -> Checked:
         Verdict.INCONCLUSIVE,
         _(
             "The claim of 12 h for a training on 8 A100 does not state the amount of data. At the speed that the "
-            "planner predicts, a training of 12 h on 8 A100 processes {tokens:.2g} B tokens, or {samples:.0f} k "
-            "samples of {seq:,} tokens. Unoptimized code is slower: the training of Stanford Alpaca, with "
-            "{epochs} epochs of {alpaca:.0f} k samples of up to {length} tokens, took {published:g} h on 8 A100, "
+            "planner predicts, a training of LLaMA-2-7B of 12 h on 8 A100 processes {tokens:.2g} B tokens, or "
+            "{samples:.0f} k samples of {seq:,} tokens. Unoptimized code is slower: the training of Stanford Alpaca, "
+            "with {epochs} epochs of {alpaca:.0f} k samples of up to {length} tokens, took {published:g} h on 8 A100, "
             "for which the planner predicts {computed:.1f} h.",
             tokens=tokens / 1e9,
             samples=samples / 1e3,
