@@ -107,7 +107,7 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
     raised.
     """
     missing = [
-        _("not read: {part}: {reason}", part=_(PARTS.get(part, part)), reason=reason)
+        _("{part} could not be read: {reason}", part=_(PARTS.get(part, part)), reason=reason)
         for part, reason in document.get("silent", {}).items()
     ]
     if not cluster.monitoring.prometheus:
