@@ -151,6 +151,23 @@ def test_a_link_in_a_pull_request_shows_no_file_of_the_runner(action, site):
     assert "cluster.yaml is a valid cluster file" in result.stderr
 
 
+@pytest.mark.parametrize("link", ["b/site.yaml", "b"])
+def test_the_cluster_file_of_the_action_is_no_link_of_a_pull_request(action, site, link):
+    """Neither the file nor a folder above it; a file that git does not have is refused as well."""
+    secret = site.parent / "outside/site.yaml"
+    secret.parent.mkdir()
+    secret.write_text("machine example.com words ofarunner: [\n")
+    (site / link).parent.mkdir(exist_ok=True)
+    (site / link).symlink_to(secret if link.endswith("yaml") else secret.parent)
+    subprocess.run(["git", "add", "."], cwd=site, check=True)
+    for cluster in ("b/site.yaml", "./b/site.yaml", "../outside/site.yaml", str(secret), "b/*"):
+        result = action(files="job.yaml", cluster=cluster)
+
+        assert "ofarunner" not in result.stdout + result.stderr
+        assert f"cluster is no regular file of this repository: {cluster}" in result.stderr
+        assert result.returncode == 2
+
+
 @pytest.mark.parametrize(
     "module", ["pip/__main__.py", "typing.py", "secrets.py", "clusterwright/__init__.py"]
 )
