@@ -4,6 +4,7 @@ import io
 import json
 import os
 import tarfile
+import time
 import tracemalloc
 
 import pytest
@@ -146,6 +147,47 @@ def test_a_header_costs_no_memory_that_it_claims(bundle, refusal, kind, place):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100 << 20
+
+
+def extended(record, *content):
+    """Return an extended header with one record, and blocks behind it."""
+    header = tarfile.TarInfo("./PaxHeaders/a")
+    header.type, header.size = tarfile.XHDTYPE, len(record)
+    blocks = (header.tobuf(tarfile.USTAR_FORMAT), record, *content)
+    return b"".join(block.ljust(-(-len(block) // 512) * 512, b"\0") for block in blocks)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    "header",
+    [
+        extended(b"0" * 60_000) * 20,
+        extended(b"60000 size=" + b"9" * 60_000) * 20,
+        extended(b"0" * 500) * 200,
+        *(
+            extended(
+                b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n",
+                tarfile.TarInfo("x").tobuf(tarfile.USTAR_FORMAT),
+                data,
+            )
+            for data in (b"9999999\n9", b"9" * (4 << 20), b"x\n")
+        ),
+        extended(b"20 GNU.sparse.map=x\n", tarfile.TarInfo("x").tobuf(tarfile.USTAR_FORMAT)),
+    ],
+    ids=["digits", "size", "many", "sparse", "endless", "text", "map"],
+)
+def test_an_extended_header_costs_no_time_and_is_no_bug(bundle, refusal, header, place):
+    """Python parses it in quadratic time, and raises ValueError for a wrong map of holes."""
+    path, sha256 = bundle()
+    data = path.read_bytes()
+    manifest = 512 + -(-int(data[124:136].strip(b"\0 "), 8) // 512) * 512
+    at = manifest if place else 0
+    path.write_bytes(data[:at] + header + data[at:])
+    start = time.process_time()
+
+    assert refusal(path, sha256).code in ("bundle-damaged", "bundle-other")
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", None])

@@ -22,9 +22,8 @@ from clusterwright.provision.package_bundle.manifest import MANIFEST, BundledFil
 from clusterwright.provision.resources import Package
 
 _MAX_NAMED = 10  # missing packages or damaged files in a message
-_EXTENDED_BYTES = (
-    64 << 10
-)  # ours: a header of a long name or of other fields, which tarfile reads into memory
+# ours: a header of a name of 255 bytes, or of other fields, which tarfile parses in quadratic time
+_EXTENDED_BYTES = 512
 _EXTENDED_TYPES = (
     tarfile.XHDTYPE,
     tarfile.XGLTYPE,
@@ -49,6 +48,12 @@ class _BoundedTarInfo(tarfile.TarInfo):
         if is_large or header.type == tarfile.GNUTYPE_SPARSE:
             raise tarfile.ReadError("a header of a bundle is too large")
         return header
+
+    def _refuse_holes(self, *_arguments: Any) -> None:
+        raise tarfile.ReadError("a bundle has no files with holes")
+
+    # tarfile's readers of a map of holes, each in another format
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_holes
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,7 @@ def _read(path: Path, sha256: str) -> Bundle:
     except NewerSchema as error:
         fix = _("use the version of Clusterwright that wrote it, or gather it again with this one")
         raise WrightError.from_code("bundle-newer", str(error), fix) from error
-    except (Damaged, tarfile.TarError, MemoryError, RecursionError) as error:
+    except (Damaged, tarfile.TarError, ValueError, MemoryError, RecursionError) as error:
         raise _damaged(_("{path} is damaged, or is no bundle", path=path)) from error
     if damaged:
         raise _damaged(_("{path} is damaged; missing or changed: {files}", path=path, files=_named(damaged)))
@@ -214,7 +219,7 @@ def _damaged_files(file: IO[bytes], manifest: BundleManifest) -> tuple[str, ...]
     expected = dict(manifest.files)
     file.seek(0)
     with (
-        suppress(tarfile.TarError),
+        suppress(tarfile.TarError, ValueError),
         tarfile.open(fileobj=file, mode="r:", tarinfo=_BoundedTarInfo) as archive,
     ):
         for entry in archive:
