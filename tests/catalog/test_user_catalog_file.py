@@ -223,7 +223,18 @@ def test_a_misspelt_key_is_met_with_the_right_one(tmp_path):
         read(tmp_path, '[gpus.x]\nlike = "h100"\nbandwith = "3TB/s"')
 
 
-@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "x = " + "9" * 100_000], ids=["nested", "number"])
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "[" * 100_000,
+        "x = " + "9" * 100_000,
+        f"[{'.'.join('a' * 100_000)}]",
+        f"{'.'.join('a' * 100_000)} = 1",
+        "# comment\n" * 200_000,
+    ],
+    ids=["nested", "number", "header", "key", "size"],
+)
 def test_a_file_that_python_refuses_to_parse_is_an_error_of_the_file(tmp_path, text):
     """It may lie in any folder."""
     (tmp_path / "catalog.toml").write_text(text)

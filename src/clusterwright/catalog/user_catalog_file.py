@@ -35,8 +35,25 @@ def _places() -> tuple[Path, ...]:
     return Path("catalog.toml"), config / "clusterwright" / "catalog.toml"
 
 
+# ours: tomllib parses a dotted key of N parts in quadratic time
+_MOST_BYTES, _MOST_LINE_BYTES = 1 << 20, 4096
+
+
 def _read(path: Path) -> str:
-    return read_argument(path).decode()
+    """Return the text of a file of bounded size.
+
+    Raises:
+        ValueError: the file, or a line of it, is too long for a catalog.
+    """
+    data = read_argument(path)
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"a catalog file has at most {_MOST_BYTES} bytes")
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if len(line) > _MOST_LINE_BYTES:
+            raise ValueError(
+                f"a line of a catalog file has at most {_MOST_LINE_BYTES} bytes (at line {number})"
+            )
+    return data.decode()
 
 
 def load(path: Path) -> UserCatalog:
