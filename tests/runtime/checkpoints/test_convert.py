@@ -285,6 +285,16 @@ def test_a_negative_size_hides_no_claimed_bytes(tmp_path):
         convert(tmp_path / "dcp", tmp_path / "step-00000001", origin="dcp")
 
 
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_a_hole_in_a_file_holds_no_claimed_bytes(tmp_path):
+    """The size of a sparse file is free."""
+    a_dcp(tmp_path / "dcp", metadata=huge)
+    (shard,) = (tmp_path / "dcp").glob("*.distcp")
+    os.truncate(shard, 10**13)
+    with pytest.raises(Refused, match="claims"):
+        convert(tmp_path / "dcp", tmp_path / "step-00000001", origin="dcp")
+
+
 def huge(about):
     """Metadata of a tensor of a terabyte."""
     key, entry = next(
