@@ -39,3 +39,20 @@ def test_rules_have_codes_sources_and_reasons():
     assert len(rules) >= 60
     assert len({rule.code for rule in rules}) == len(rules)
     assert [rule.code for rule in rules if not rule.source or not rule.about.endswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "correct"),
+    [
+        ("3d", "3-00:00:00"),
+        ("5h", "05:00:00"),
+        ("12H", "12:00:00"),
+        ("1d12h", "1-12:00:00"),
+        ("long", "1-00:00:00"),
+    ],
+)
+def test_the_fix_of_a_time_with_units_is_the_same_time(value, correct):
+    """A limit such as 3d is proposed as the same time in the form that Slurm reads; any other text as one day."""
+    conf = example_conf(f"PartitionName=p Nodes=n1 MaxTime={value}")
+    fixes = [finding.fix for finding in check(conf) if finding.code == "time-invalid"]
+    assert fixes == [f"PartitionName=p MaxTime={correct}"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clusterwright.config.slurm_rules.conf import ConfEntry, Setting, SlurmConf, minutes
 from clusterwright.config.slurm_rules.registry import Problem, Severity, rule
 from clusterwright.i18n import _
+from clusterwright.units import QuantityError, format_slurm_time, parse_duration
 
 _NO_LIMIT = ("", "infinite", "unlimited", "-1")
 
@@ -124,7 +125,18 @@ def time_invalid(conf: SlurmConf) -> Iterator[Problem]:
             value = partition.get(key)
             if value.lower() not in (*_NO_LIMIT, "none") and minutes(value) is None:
                 message = _("{key}={value} is no time limit", key=key, value=value)
-                yield Problem(partition, message, f"PartitionName={partition.name} {key}=1-00:00:00")
+                yield Problem(
+                    partition, message, f"PartitionName={partition.name} {key}={_closest_time(value)}"
+                )
+
+
+def _closest_time(value: str) -> str:
+    """Return Slurm's form of a duration with units such as 3d or 12h; one day for other texts."""
+    try:
+        duration_s = parse_duration(value.lower())
+    except QuantityError:
+        duration_s = 0
+    return format_slurm_time(duration_s).removeprefix("0-") if duration_s else "1-00:00:00"
 
 
 def _exclusive(conf: SlurmConf, former: str, second: str) -> Iterator[ConfEntry]:
