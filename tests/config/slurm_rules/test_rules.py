@@ -56,3 +56,12 @@ def test_the_fix_of_a_time_with_units_is_the_same_time(value, correct):
     conf = example_conf(f"PartitionName=p Nodes=n1 MaxTime={value}")
     fixes = [finding.fix for finding in check(conf) if finding.code == "time-invalid"]
     assert fixes == [f"PartitionName=p MaxTime={correct}"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_fix_of_a_missing_gres_conf_is_correct_in_each_release(release):
+    """The AutoDetect that a folder without gres.conf gets is one that the release has: nvidia came with 24.11."""
+    text = "GresTypes=gpu\nNodeName=n1 Gres=gpu:4\n--- folder"
+    conf = replace(example_conf(text), slurm_release=release)
+    (fix,) = [finding.fix for finding in check(conf) if finding.code == "gres-conf-missing"]
+    assert fix == ("AutoDetect=nvidia" if release >= "24.11" else "AutoDetect=nvml")

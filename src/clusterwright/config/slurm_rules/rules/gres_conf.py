@@ -327,4 +327,5 @@ def gres_conf_missing(conf: SlurmConf) -> Iterator[Problem]:
     """A folder with GPU nodes has a gres.conf: without File or AutoDetect Slurm only counts GPUs."""
     if conf.is_folder and conf.gpu_nodes and "gres.conf" not in conf.files:
         message = _("the folder has no gres.conf: Slurm counts the GPUs, but does not assign devices")
-        yield Problem(conf.gpu_nodes[0], message, "AutoDetect=nvidia")
+        detector = "nvidia" if conf.slurm_release >= "24.11" else "nvml"
+        yield Problem(conf.gpu_nodes[0], message, f"AutoDetect={detector}")
