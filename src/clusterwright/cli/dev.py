@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_file, is_unmanaged, unmanaged_cluster
 from clusterwright.cli._live_names import PARTITIONS
-from clusterwright.cli._numbers import Count
+from clusterwright.cli._numbers import Count, CountOrZero
 from clusterwright.cli._quantities import Duration, Size
 from clusterwright.cli._show import show_json, show_message, show_note, show_verbatim
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -38,7 +38,7 @@ class Common:
         False
     )
     shell: Annotated[bool, _flag("Start a shell in the job; in a terminal it opens at once.")] = False
-    gpus: Annotated[Count, Parameter(help="GPUs of one host.")] = 1
+    gpus: Annotated[CountOrZero, Parameter(help="GPUs of one host.")] = 1
     cpus: Annotated[Count | None, Parameter(help="CPUs; default: the share of the GPUs.")] = None
     memory: Annotated[Size, Parameter(help="Memory, such as 64GiB; default: the share of the GPUs.")] = ""
     time: Annotated[Duration, Parameter(help="Time limit; default: 8h, or the limit of the partition.")] = ""

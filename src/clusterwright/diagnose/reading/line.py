@@ -16,10 +16,12 @@ HEAD = 120  # characters in which a line has its level
 CHARS_BEFORE, CHARS_AFTER = 1500, 3000  # characters of a line that are kept around a match
 BACK = 2048  # bytes before a line without a timestamp in which one is searched,
 BACK_LINES = 12  # and lines
-# A fault of a GPU in a line of the driver, and the begin of a line of the kernel, as dmesg and the journal print them.
+# A fault of a GPU in a line of the driver, and the begin of a line of the kernel, as dmesg and the journal print them;
+# UCX prints a time so, too. No process can be named as UCX begins a line: its name has 15 characters.
 _GPU_FAULT = re.compile(r"NVRM|\bS?X[Ii][Dd]\b|fallen off the bus")
 _KERNEL_LINE = re.compile(
-    rb"^(?:<\d{1,3}>)?\[(?: *\d+\.\d+|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] |^.{1,120}? kernel: ",
+    rb"^(?:<\d{1,3}>)?\[(?: *\d+\.\d+|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] "
+    rb"(?!\[[\w.-]+:\d+:\d+\] +[\w.-]+:\d+ +UCX )|^.{1,120}? kernel: ",
     re.MULTILINE,
 )
 # How messages of drivers and of subsystems that report faults of a host begin.
@@ -30,7 +32,7 @@ _HARDWARE = re.compile(
     r"|EXT\d-fs \(|XFS \(|BTRFS|JBD2: "
     r"|md/raid|(?:NMI )?watchdog: |(?:rcu: )?INFO: rcu|BUG: |kernel BUG at |Oops: |Internal error: "
     r"|Kernel panic - |general protection fault|clocksource: |TSC |LustreError: |Lustre: |LNetError: |nfs: server "
-    r"|VFS: file-max"
+    r"|VFS: file-max|reboot: "
 )
 _CODES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # a title, a link
