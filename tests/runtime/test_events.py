@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+from tests.forks import forked
+
 from clusterwright.runtime import events
 
 pytestmark = pytest.mark.train
@@ -128,11 +130,7 @@ def test_a_forked_worker_writes_its_own_events_and_not_those_that_wait(tmp_path)
     log = events.Events(tmp_path, 2, 7)
     log.write("process_start")
     log.soon("step", step=1)
-    child = os.fork()
-    if child == 0:
-        log.write("bad_sample", message="x")
-        os._exit(0)
-    os.waitpid(child, 0)
+    os.waitpid(forked(lambda: log.write("bad_sample", message="x")), 0)
     log.flush()
 
     assert [json.loads(line)["event"] for line in lines(tmp_path)] == ["process_start", "bad_sample", "step"]

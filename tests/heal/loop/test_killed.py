@@ -10,6 +10,7 @@ import time
 from collections import Counter
 
 import pytest
+from tests.forks import forked
 
 from clusterwright.heal.journal import Journal
 
@@ -59,16 +60,16 @@ def troubled(pretended, name="world"):
 
 def started(made, steps=0):
     """A process of the loop, which ends when all is done; killed at its step of that number."""
-    child = os.fork()
-    if child:
-        return child
-    left = [steps]
-    journal = Counted(Journal(made.folder / "intents.sqlite"), left)
-    loop = made.loop(journal=journal, remote=Counted(made.remote, left), settle_s=0.0)
-    end = time.monotonic() + LIMIT_S
-    while not is_done(made) and time.monotonic() < end:
-        loop.tick()
-    os._exit(0)
+
+    def work():
+        left = [steps]
+        journal = Counted(Journal(made.folder / "intents.sqlite"), left)
+        loop = made.loop(journal=journal, remote=Counted(made.remote, left), settle_s=0.0)
+        end = time.monotonic() + LIMIT_S
+        while not is_done(made) and time.monotonic() < end:
+            loop.tick()
+
+    return forked(work)
 
 
 def is_done(made):

@@ -163,7 +163,9 @@ def test_a_damaged_run_is_said(asked, tmp_path):
     found = fetched({**asked, "job": "7"})
 
     assert found.run == {}
-    assert any("the run's folder: gpt-20261121-120000: ValueError" in why for why in found.missing)
+    assert any(
+        "run's folder could not be read: gpt-20261121-120000: ValueError" in why for why in found.missing
+    )
 
 
 def test_a_huge_file_of_events_is_read_in_parts(asked, tmp_path):

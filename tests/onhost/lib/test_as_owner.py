@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.forks import forked
 
 from clusterwright.onhost.lib import as_owner as as_owner_module
 from clusterwright.onhost.lib.as_owner import OwnerWorkError, WorkLimits, account_of, as_owner
@@ -171,12 +172,12 @@ def test_work_ends_with_a_caller_that_is_killed(shared, in_thread):
         (run / "pid").write_text(str(os.getpid()))
         time.sleep(50)
 
-    caller = os.fork()
-    if caller == 0:
+    def call():
         thread = threading.Thread(target=as_owner, args=(run, work))
         thread.start() if in_thread else as_owner(run, work)
         time.sleep(50)
-        os._exit(0)
+
+    caller = forked(call)
     worker = int(_within(10, lambda: (run / "pid").exists() and (run / "pid").read_text()))
     os.kill(caller, signal.SIGKILL)
     os.waitpid(caller, 0)
@@ -298,10 +299,7 @@ def test_a_child_that_its_user_stops_is_killed_also_without_a_limit_of_time(shar
 
 def test_a_child_that_its_user_stops_after_its_result_is_killed():
     """Its user can stop it between the end of its output and its own end."""
-    child = os.fork()
-    if child == 0:
-        os.kill(os.getpid(), signal.SIGSTOP)
-        os._exit(0)
+    child = forked(lambda: os.kill(os.getpid(), signal.SIGSTOP))
     begun = time.monotonic()
 
     assert os.WTERMSIG(as_owner_module._wait(child)) == signal.SIGKILL

@@ -156,7 +156,7 @@ def test_a_run_finishes_and_leaves_no_process(hosts_run):
     hosts_run.start()
     hosts_run.until_step(7)
 
-    assert {event["host"] for event in hosts_run.events("resumed")} == {"h1", "h2"}
+    hosts_run.until(lambda: {event["host"] for event in hosts_run.events("resumed")} == {"h1", "h2"})
     assert hosts_run.events("job_start")[0]["host"] == "h1"
     assert hosts_run.finish() == "finished"
     assert not hosts_run.calls.exists()

@@ -10,6 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.forks import forked
+
 from clusterwright.runtime.checkpoints import ahead, part
 from clusterwright.runtime.checkpoints.part import Chunk
 from clusterwright.runtime.checkpoints.staging import Staging
@@ -80,9 +82,7 @@ def test_a_fork_does_not_make_the_next_save_slow():
     """As data workers are forked at each epoch: a page that they share would be copied before it is written."""
     staging = Staging(CPU)
     first, _ = taken(staging, 1)
-    child = os.fork()
-    if not child:
-        signal.pause()
+    child = forked(signal.pause)
     try:
         second, faults = taken(staging, 2)
     finally:
