@@ -13,7 +13,7 @@ from clusterwright.config.rules.cluster.slurm import USED
 from clusterwright.config.source import Loc
 from clusterwright.config.storage import Beegfs, Ceph, Lustre, Nfs
 from clusterwright.i18n import _
-from clusterwright.units import format_size
+from clusterwright.units import MiB, format_size, human_size
 
 
 def hosts(cluster: Cluster) -> Iterator[Clash]:
@@ -68,13 +68,16 @@ def roles(cluster: Cluster) -> Iterator[Clash]:
             (("nodes",),),
         )
     for name, group in cluster.nodes.items():
-        if group.memory_reserved >= group.memory and not (
+        if group.free_memory_mib <= 0 and not (
             cluster.slurm.is_of_site and "memory_reserved" not in group.model_fields_set
         ):
             yield Clash(
                 "memory-reserved",
                 _("node group `{name}` reserves all its memory for the system", name=name),
-                _("lower memory_reserved below memory; 1GiB to 8GiB is usual"),
+                _(
+                    "lower memory_reserved below {size}, the part of memory that Slurm may use; 1GiB to 8GiB is usual",
+                    size=human_size(group.usable_memory_mib * MiB),
+                ),
                 (("nodes", name, "memory_reserved"), ("nodes", name, "memory")),
             )
 
