@@ -1,7 +1,12 @@
-"""A training whose loader reads each batch from the disk of its host, past the page cache; it never ends by itself."""
+"""A training whose loader reads each batch from the disk of its host, past the page cache; it never ends by itself.
+
+argv: outputs of its layer of 8 inputs (default: 1), and processor seconds of each step besides (default: 0).
+"""
 
 import mmap
 import os
+import sys
+import time
 
 import torch
 from torch import nn
@@ -9,8 +14,9 @@ from torch import nn
 from clusterwright import runtime
 
 FILE_BYTES, BATCH_BYTES = 32 << 20, 4 << 20  # a second at 4 MB/s, which a busy machine hardly changes
+outputs, cpu_s = (int(sys.argv[1]), float(sys.argv[2])) if len(sys.argv) > 2 else (1, 0.0)
 run = runtime.start(seed=1)
-model = nn.parallel.DistributedDataParallel(nn.Linear(8, 1))
+model = nn.parallel.DistributedDataParallel(nn.Linear(8, outputs))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 run.track(model=model, optimizer=optimizer)
 
@@ -38,6 +44,9 @@ class OnDisk(torch.utils.data.Dataset):
 data = OnDisk()
 loader = torch.utils.data.DataLoader(data, batch_sampler=runtime.Sampler(len(data), batch=4, seed=1))
 for inputs in run.steps(loader, total_steps=100_000):
+    end_s = time.process_time() + cpu_s
+    while time.process_time() < end_s:
+        pass
     loss = model(inputs).square().mean()
     optimizer.zero_grad()
     loss.backward()

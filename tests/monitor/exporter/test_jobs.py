@@ -29,7 +29,9 @@ class Host:
             at = f"cgroup/{self.top}system.slice/slurmstepd.scope/job_{number}"
             self.put(f"{at}/cpu.stat", f"usage_usec {int(cpu_s * 1e6)}\nuser_usec 1\n")
             self.put(f"{at}/memory.current", used)
-            self.put(f"{at}/memory.stat", f"anon 1\ninactive_file {cache}\n")
+            self.put(
+                f"{at}/memory.stat", f"anon 1\ninactive_file {cache // 4}\nactive_file {cache - cache // 4}\n"
+            )
             self.put(f"{at}/memory.max", limit or "max")
             self.put(f"{at}/memory.events", f"low 0\noom 9\noom_kill {ooms}\n")
             self.put(f"{at}/cpuset.cpus.effective", "0-3,8")
@@ -38,7 +40,10 @@ class Host:
         at = f"{self.top}slurm/uid_{uid}/job_{number}"
         self.put(f"cgroup/cpuacct/{at}/cpuacct.usage", int(cpu_s * 1e9))
         self.put(f"cgroup/memory/{at}/memory.usage_in_bytes", used)
-        self.put(f"cgroup/memory/{at}/memory.stat", f"cache 1\ntotal_inactive_file {cache}\n")
+        self.put(
+            f"cgroup/memory/{at}/memory.stat",
+            f"cache 1\ntotal_inactive_file {cache // 4}\ntotal_active_file {cache - cache // 4}\n",
+        )
         self.put(f"cgroup/memory/{at}/memory.limit_in_bytes", limit or 9223372036854771712)
         self.put(f"cgroup/memory/{at}/step_0/memory.oom_control", f"oom_kill_disable 0\noom_kill {ooms}\n")
         self.put(f"cgroup/memory/{at}/step_0/task_0/cgroup.procs", f"{pid}\n")
@@ -100,7 +105,7 @@ def look(settings, samples, squeue):
 
 
 def test_a_job_has_what_its_groups_say(host, look):
-    """Processor time, memory without old file pages, limits, processors."""
+    """Processor time, memory without file pages, limits, processors."""
     host.job(42, pid=77, ooms=2)
     host.process(77, **LIES)
     found = look({})

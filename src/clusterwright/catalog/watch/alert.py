@@ -36,6 +36,8 @@ class Slope:
 
     metric: str
     labels: tuple[str, ...]
+    window: str = "1h"  # the time over which Prometheus computes the change
+    format: str = 'printf "%+.2f"'  # of the number, as a Prometheus template
 
 
 @dataclass(frozen=True, slots=True)

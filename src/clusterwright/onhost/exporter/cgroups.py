@@ -121,20 +121,17 @@ def cpus(group: ControlGroup) -> Optional[int]:
 
 
 def memory_bytes(group: ControlGroup) -> Optional[int]:
-    """Return the memory that a job uses, without inactive file pages, which the kernel can reclaim.
+    """Return the memory that a job uses, without file pages, which the kernel can reclaim: a cache is no leak.
 
     None if the kernel reports no usage of its cgroup.
     """
     folder = group.folder("memory")
-    name, old = (
-        ("memory.usage_in_bytes", "total_inactive_file")
-        if group.version == 1
-        else ("memory.current", "inactive_file")
-    )
+    name, prefix = ("memory.usage_in_bytes", "total_") if group.version == 1 else ("memory.current", "")
     usage: Optional[int] = number_of(os.path.join(folder, name)) if folder else None
     if usage is None:
         return None
-    return max(0, usage - (_row(os.path.join(folder, "memory.stat"), old) or 0))
+    path = os.path.join(folder, "memory.stat")
+    return max(0, usage - sum(_row(path, f"{prefix}{kind}_file") or 0 for kind in ("active", "inactive")))
 
 
 def memory_limit_bytes(group: ControlGroup) -> Optional[int]:

@@ -69,7 +69,7 @@ def _families() -> Dict[str, Family]:
         for name, meaning in (
             ("info", "1 for each job on this host."),
             ("cpus", "CPUs allowed to the job on this host."),
-            ("memory_bytes", "Memory of the job on this host, without inactive file pages."),
+            ("memory_bytes", "Memory of the job on this host, without file pages."),
             ("memory_limit_bytes", "Memory limit of the job on this host."),
         )
     }

@@ -88,8 +88,8 @@ def _slope(slope: Slope) -> str:
     """Return the Prometheus template that queries the change per hour of the alert's own series."""
     selector = ",".join(f"{label}=%q" for label in slope.labels)
     values = " ".join(f"$labels.{label}" for label in slope.labels)
-    query = f'printf "deriv({slope.metric}{{{selector}}}[1h]) * 3600" {values} | query'
-    return f'{{{{ with {query} }}}}{{{{ . | first | value | printf "%+.2f" }}}}{{{{ else }}}}?{{{{ end }}}}'
+    query = f'printf "deriv({slope.metric}{{{selector}}}[{slope.window}]) * 3600" {values} | query'
+    return f"{{{{ with {query} }}}}{{{{ . | first | value | {slope.format} }}}}{{{{ else }}}}?{{{{ end }}}}"
 
 
 def _test(alert: Alert, case: Case) -> Json:
