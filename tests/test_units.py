@@ -195,8 +195,8 @@ def test_sizes_rates_and_shares_have_their_unit(formatter, value, text):
         ("30", "write 30s, 30m or 30h"),
         ("1-00:00:00", "write 1d"),
         ("12:30:00", "write 12h30m"),
-        ("12:30", "write the units, e.g. 12h30m or 90s"),
-        ("2 months", "write the units, e.g. 90s, 15m, 12h30m or 2d"),
+        ("12:30", "write the duration with units, e.g. 12h30m or 90s"),
+        ("2 months", "write the duration with units, e.g. 90s, 15m, 12h30m or 2d"),
     ],
 )
 def test_a_duration_in_another_spelling_is_spelled_out(text, fix):
@@ -213,7 +213,7 @@ def test_a_duration_in_another_spelling_is_spelled_out(text, fix):
         ("400 Gb/s", "write 400Gbit/s"),
         ("400GB", "write 400Gbit/s or 400GB/s"),
         ("400G", "write 400Gbit/s or 400GB/s"),
-        ("fast", "write bits as 400Gbit/s or bytes as 50GB/s"),
+        ("fast", "write the rate in bits as 400Gbit/s, or in bytes as 50GB/s"),
     ],
 )
 def test_a_rate_in_another_spelling_is_spelled_out(text, fix):

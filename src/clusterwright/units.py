@@ -66,7 +66,7 @@ def parse_size(text: str) -> int:
         QuantityError: no unit, an unknown unit, a fraction of a byte, or more than 64 bits hold.
     """
     return _scaled(
-        text, _SIZES, N_("`{text}` is not a size"), N_("write it with a unit, e.g. 512GiB or 3.2TB")
+        text, _SIZES, N_("`{text}` is not a size"), N_("write the size with a unit, e.g. 512GiB or 3.2TB")
     )
 
 
@@ -77,7 +77,10 @@ def parse_rate(text: str) -> int:
         QuantityError: no unit, an unknown unit, a fraction of a bit, or more than 64 bits hold.
     """
     return _scaled(
-        text, _RATES, N_("`{text}` is not a rate"), N_("write bits as 400Gbit/s or bytes as 50GB/s")
+        text,
+        _RATES,
+        N_("`{text}` is not a rate"),
+        N_("write the rate in bits as 400Gbit/s, or in bytes as 50GB/s"),
     )
 
 
@@ -94,7 +97,7 @@ def parse_power(text: str) -> float:
             _("`{text}` is not a power", text=_short(text)),
             _("write {quantity}", quantity=f"{match[1]}{unit}")
             if match and unit
-            else _("write it as 2200W or 40kW"),
+            else _("write the power as 2200W or 40kW"),
         )
     return float(match[1]) * _POWERS[match[3]]
 
@@ -112,12 +115,12 @@ def parse_duration(text: str) -> int:
             _("`{text}` is a clock time, not a duration", text=_short(text)),
             _("write {quantity}", quantity=format_duration(duration_s))
             if duration_s
-            else _("write the units, e.g. 12h30m or 90s"),
+            else _("write the duration with units, e.g. 12h30m or 90s"),
         )
     if len(stripped) > _MAX_TEXT or not _DURATION.fullmatch(stripped):
         raise QuantityError(
             _("`{text}` is not a duration", text=_short(text)),
-            _closest_duration(stripped) or _("write the units, e.g. 90s, 15m, 12h30m or 2d"),
+            _closest_duration(stripped) or _("write the duration with units, e.g. 90s, 15m, 12h30m or 2d"),
         )
     parts = _DURATION_PART.findall(stripped)
     return _check_int64(sum(int(number) * _DURATIONS[unit] for number, unit in parts), text)

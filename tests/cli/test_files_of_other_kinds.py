@@ -86,11 +86,11 @@ def test_keys_of_both_kinds_are_checked_as_before(command, folder):
         ("command: [python, train.py, --lr]", "starts with python", "write command: [train.py, --lr]"),
         ("command: [python3 -u train.py]", "starts with python3", "write command: [-u, train.py]"),
         ("command: [train.py --lr 1]", "one item for several words", 'write command: [train.py, --lr, "1"]'),
-        ("command: [train.py, 1]", "command[1] is the number 1", 'write it in quotes: "1"'),
+        ("command: [train.py, 1]", "command[1] is the number 1", 'write the value in quotes: "1"'),
         ("command: [train.py]\ngpus: 4", "has no key `gpus`", "did you mean `gpus_per_node`?"),
         ("command: [train.py]\nwalltime: 1h", "has no key `walltime`", "did you mean `time`?"),
         ("command: [train.py]\nimage: x", "has no key `image`", "did you mean `container`?"),
-        (f"command: [train.py]\ngpus_per_node: 1{'0' * 24}", "must be at most", "lower it to "),
+        (f"command: [train.py]\ngpus_per_node: 1{'0' * 24}", "must be at most", "lower the value to "),
     ],
 )
 def test_usual_mistakes_in_a_job_file_have_the_right_line(tmp_path, line, message, fix):

@@ -30,7 +30,7 @@ SEARCH = "plan search --model llama3-8b --gpu h100 --seq 4096"
         ("report 4711", "run `wright report job 4711`"),
         ("checkpoints run-1 --all", "run `wright checkpoints list run-1 --all`"),
         ("heal approve gpu1", "write digits only, such as 8 (Number of the action in `wright heal log`)"),
-        ("plan size llama2-7b", "write it as an option: wright plan size --model llama2-7b"),
+        ("plan size llama2-7b", "write the value as an option: wright plan size --model llama2-7b"),
         ("plan size --model llama2-7b a100", "wright plan size --gpu a100"),
         ("apply --check --limit gpu1", "write --dry-run in place of --check; leave out --limit: all hosts"),
         ("rollback --hosts gpu1", "leave out --hosts: all hosts are compared"),

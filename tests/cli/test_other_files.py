@@ -132,9 +132,9 @@ def test_an_unknown_gpu_of_a_lab_is_a_note(command, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "fix"),
     [
-        ("management: 10.77.0.11", "management: 10.0.0.300", "write it as 10.77.0.11"),
-        ("management: 10.77.0.10", "management: 10.0.0.300", "write it as 10.77.0.15"),
-        ("compute: 10.77.1.11", "compute: 5", "write it as 10.77.1.10"),
+        ("management: 10.77.0.11", "management: 10.0.0.300", "write the address as 10.77.0.11"),
+        ("management: 10.77.0.10", "management: 10.0.0.300", "write the address as 10.77.0.15"),
+        ("compute: 10.77.1.11", "compute: 5", "write the address as 10.77.1.10"),
     ],
 )
 def test_the_fix_of_an_address_is_a_free_one_of_its_network(command, tmp_path, old, new, fix):

@@ -40,7 +40,7 @@ def finding(line):
             "`wright` has no command `cluster.yaml`",
             "write the command first: wright validate cluster.yaml",
         ),
-        ("render --out", "--out has no value", "write a value after it: --out PATH"),
+        ("render --out", "--out has no value", "write a value after the option: --out PATH"),
         (
             "cancel",
             "`wright cancel` needs JOB (Name of a run, job id, `last`, or the folder of a run on this machine)",

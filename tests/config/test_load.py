@@ -275,5 +275,5 @@ def test_the_list_of_a_command_line_is_one_that_runs(field, line, fix):
     with pytest.raises(SpecError) as caught:
         job_of(read(f"name: t\n{field}: {line}\nnodes: 1\ntime: 10m\n", "job.yaml"))
 
-    assert caught.value.findings[0].fix == f"write it as a list: {field}: {fix}"
+    assert caught.value.findings[0].fix == f"write the value as a list: {field}: {fix}"
     job_of(read(f"name: t\n{field}: {fix}\nnodes: 1\ntime: 10m\n", "job.yaml"))

@@ -47,7 +47,7 @@ def test_a_second_file_is_not_proposed_to_be_the_first(tmp_path):
 def test_an_address_is_downloaded_first():
     """A path of the same text has one slash less."""
     with pytest.raises(
-        SpecError, match=r"download it first: curl -fsSO https://example\.org/a/cluster\.yaml\n"
+        SpecError, match=r"download the file first: curl -fsSO https://example\.org/a/cluster\.yaml\n"
     ):
         load_cluster(Path("https://example.org/a/cluster.yaml"))
 
@@ -66,7 +66,7 @@ def test_markers_of_a_merge_have_their_own_fix():
     [
         ("latest", '"26.05": 19.05, 20.02'),
         ('"23.11 or later"', '"26.05": 19.05, 20.02'),
-        ("[1]", 'write it as slurm: "25.11"'),
+        ("[1]", 'write a value such as slurm: "25.11"'),
     ],
 )
 def test_a_version_of_slurm_that_is_none_names_the_releases(slurm, fix):

@@ -26,7 +26,7 @@ def test_every_fault_has_its_undo_and_says_what_it_takes():
     ("kind", "options", "said"),
     [
         ("burn-host", {}, "lab-unknown-fault.*did you mean `pause-host`"),
-        ("zzz", {}, "lab-unknown-fault.*name one of: .*link-down"),
+        ("zzz", {}, "lab-unknown-fault.*name one of these faults: .*link-down"),
         ("kill-host", {"network": "compute"}, "lab-fault-option.*options of this fault: none"),
         ("slow-link", {"speed": "1"}, "--rate, --network"),
         ("clock-skew", {"to": "noon"}, "options of this fault: --by"),

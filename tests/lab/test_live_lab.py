@@ -531,6 +531,6 @@ def test_the_command_line_says_and_does_the_same(standing):
     )
     assert "to undo it:" in wright("fault", "pause-host", "gpu-node1", "--name", NAME).stderr
     assert "pause-host" in wright("status", NAME).stdout
-    assert "undone: pause-host on gpu-node1" in wright("fault", "undo", "all", "--name", NAME).stderr
+    assert "fault undone: pause-host on gpu-node1" in wright("fault", "undo", "all", "--name", NAME).stderr
     assert wright("fault", "burn-host", "gpu-node1", "--name", NAME).returncode == 2
     assert wright("down", "no-such-lab").returncode == 0

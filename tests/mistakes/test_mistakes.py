@@ -43,9 +43,9 @@ def followed(text, finding):
     """The text after its fix, where the fix says what to write and where; None where it is for a person."""
     for pattern in (
         r"did you mean `([^`]+)`\?",
-        r'write it in quotes: (?:\w+: )?(".+")$',
-        r"write it without quotes: \w+: (\S+)$",
-        r"(?:lower|raise) it to (\S+)$",
+        r'write the \w+ in quotes: (?:\w+: )?(".+")$',
+        r"write the value without quotes: \w+: (\S+)$",
+        r"(?:lower|raise) (?:the value|`\w+`) to (\S+)$",
         r"^write (\S+|\[.+\])$",
         r"set (?P<field>[\w.]+) to ([^\s,]+)",
     ):

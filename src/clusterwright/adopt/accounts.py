@@ -66,7 +66,7 @@ def is_slurm_name(name: str) -> bool:
 
 
 def _unfit(kind: str, name: str, record: AccountRecord) -> LeftOut:
-    reason = _("a cluster file cannot have this name here")
+    reason = _("the cluster file does not accept this name")
     return LeftOut(record.file, record.line, f"{kind} {name}", reason)
 
 
@@ -179,7 +179,7 @@ def _teams(records: AccountRecords, left_out: list[LeftOut]) -> Iterator[tuple[s
         if parent in names:
             section["parent"] = parent
         elif parent not in ("", ROOT):
-            reason = _("a cluster file cannot have this name here")
+            reason = _("the cluster file does not accept this name")
             left_out.append(LeftOut(record.file, record.line, f"account {name}: Parent={parent}", reason))
         if options.get("Fairshare", "").isdigit() and int(options["Fairshare"]) <= _MOST:
             section["shares"] = int(options.pop("Fairshare"))
@@ -238,11 +238,11 @@ def _unfit_user(
     name: str, accounts: list[str], default: str, teams: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """Yield (text, reason) of what a user has and a cluster file cannot."""
-    reason = _("a cluster file cannot have this name here")
+    reason = _("the cluster file does not accept this name")
     if not is_valid(_ACCOUNT_NAME, name):
         yield f"user {name}", reason
     elif not default:
-        yield f"user {name}", _("the default account is not known")
+        yield f"user {name}", _("the default account of this user is not known")
     else:
         yield from (
             (f"user {name}: Account={account}", reason) for account in accounts if account not in teams

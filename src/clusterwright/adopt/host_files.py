@@ -96,7 +96,7 @@ def _kernel_lines(host: RecordedHost, sysctl: Mapping[str, str]) -> Iterator[tup
 
 
 def _file_lines(host: RecordedHost, folders: tuple[SharedFolder, ...]) -> Iterator[tuple[Line, str]]:
-    reason = _("no field holds it; the host keeps it")
+    reason = _("the cluster file has no field for this unit; the host keeps its state")
     for text in (host.limits, host.pins):
         yield from ((line, reason) for line in file_lines(text))
     for line in file_lines(host.firewall_files):
@@ -135,10 +135,16 @@ def _units(host: RecordedHost) -> Iterator[tuple[Line, str]]:
         state = states.get(name, "")
         if path.startswith("/"):
             text = f"{path} {state}".strip()
-            yield ("units", number, text), _("no field holds a unit of the site; the host keeps it")
+            yield (
+                ("units", number, text),
+                _("the cluster file has no field for units of the site; the host keeps this unit"),
+            )
     for number, line in enumerate(host.units.splitlines(), 1):
         if line.split()[1:2] == ["masked"]:
-            yield ("units", number, f"{line.split()[0]} masked"), _("no field holds it; the host keeps it")
+            yield (
+                ("units", number, f"{line.split()[0]} masked"),
+                _("the cluster file has no field for this unit; the host keeps its state"),
+            )
     for number, line in enumerate(host.failed_units.splitlines(), 1):
         if line.split():
             yield ("failed_units", number, f"{line.split()[0]} failed"), _("the unit has failed on this host")

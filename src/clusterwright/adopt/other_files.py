@@ -53,7 +53,7 @@ def other_lines(conf: SlurmConf, cluster: Cluster) -> tuple[LeftOut, ...]:
     rendered_meanings = {
         meaning for kind, entry in rendered.entries for meaning in _meanings(rendered, kind, entry)
     }
-    reason = _("no field holds it; the file stays as it is")
+    reason = _("the cluster file has no field for this setting; the file on the host stays as it is")
     lines = [
         LeftOut(entry.file, entry.line, _text(entry), reason)
         for kind, entry in conf.entries

@@ -32,7 +32,7 @@ def partition_sections(
         names = [name for name, group in groups.items() if group.hosts[0] in hosts]
         if not _NAME.fullmatch(entry.name) or not names:
             reason = (
-                _("no NodeName line has its nodes")
+                _("no NodeName line has the nodes of this partition")
                 if not names
                 else _("a cluster file has names of letters, digits, _, . and -, the first a letter")
             )

@@ -36,7 +36,7 @@ def reservation_sections(
         name = record["ReservationName"]
         section, reason = _section(record, nodes, sections)
         if reason or not is_slurm_name(name):
-            reason = reason or _("a cluster file cannot have this name here")
+            reason = reason or _("the cluster file does not accept this name")
             left_out.append(LeftOut(TABLE, number, f"reservation {name}: {_summary(record)}", reason))
         else:
             reservations[name] = section
@@ -74,7 +74,7 @@ def _section(
         return {}, _("the reservation's start or duration cannot be written in a cluster file")
     names, reason = _access(record, sections)
     if not (names or reason or "MAINT" in flags):
-        reason = _("only root may use it, and it is no maintenance")
+        reason = _("only root may use this reservation, but it is no maintenance reservation")
     return section | names, reason
 
 

@@ -44,7 +44,10 @@ def version(text: str) -> tuple[int, int]:
     if match is None:
         message = _("`{text}` is not a Kubernetes version", text=text)
         raise WrightError.from_code(
-            "kubernetes-version", message, _("write it as 1.33 (`kubectl version`)"), exit_code=EXIT_USAGE
+            "kubernetes-version",
+            message,
+            _("write the Kubernetes version as 1.33 (`kubectl version` shows the version of the cluster)"),
+            exit_code=EXIT_USAGE,
         )
     return int(match[1]), int(match[2])
 

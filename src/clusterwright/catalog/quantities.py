@@ -22,17 +22,17 @@ _PER = {None: "piece", "h": "GPU-hour", "kWh": "kWh", "kW/month": "kW-month"}
 
 def size(value: Any) -> float:
     """Parse a size such as `80GB` or `79.1GiB` to bytes; raises QuantityError for another value or 0."""
-    return _some(float(parse_size(_text(value, "write it as 80GB or 79.1GiB"))), value)
+    return _some(float(parse_size(_text(value, "write the size as 80GB or 79.1GiB"))), value)
 
 
 def byte_rate(value: Any) -> float:
     """Parse a rate such as `3.35TB/s` to bytes per second; raises QuantityError for another value or 0."""
-    return _some(parse_rate(_text(value, "write it as 3.35TB/s")) / 8, value)
+    return _some(parse_rate(_text(value, "write the rate as 3.35TB/s")) / 8, value)
 
 
 def bit_rate(value: Any) -> float:
     """Parse a rate such as `400Gbit/s` to bits per second; raises QuantityError for another value or 0."""
-    return _some(float(parse_rate(_text(value, "write it as 400Gbit/s"))), value)
+    return _some(float(parse_rate(_text(value, "write the rate as 400Gbit/s"))), value)
 
 
 def flops(value: Any) -> float:
@@ -47,19 +47,19 @@ def flops(value: Any) -> float:
 
 def power(value: Any) -> float:
     """Parse a power such as `700W` or `10.2kW` to watts; raises QuantityError for another value."""
-    match = _match(_POWER, value, "a power", "write it as 700W or 10.2kW")
+    match = _match(_POWER, value, "a power", "write the power as 700W or 10.2kW")
     return float(match[1]) * _SCALES[match[2]]
 
 
 def seconds(value: Any) -> float:
     """Parse a time such as `130ns` to seconds; raises QuantityError for another value."""
-    match = _match(_TIME, value, "a short time", "write it as 130ns or 80us")
+    match = _match(_TIME, value, "a short time", "write the time as 130ns or 80us")
     return float(match[1]) * _TIMES[match[2]]
 
 
 def metres(value: Any) -> float:
     """Parse a length such as `50m` to meters; raises QuantityError for another value."""
-    return float(_match(_LENGTH, value, "a length", "write it as 50m")[1])
+    return float(_match(_LENGTH, value, "a length", "write the length as 50m")[1])
 
 
 def money(value: Any) -> tuple[float, str, str]:
@@ -69,7 +69,7 @@ def money(value: Any) -> tuple[float, str, str]:
         QuantityError: another value.
     """
     match = _match(
-        _MONEY, value, "a price", "write it as 30000 USD, 3.5 USD/h, 0.1 EUR/kWh or 200 USD/kW/month"
+        _MONEY, value, "a price", "write the price as 30000 USD, 3.5 USD/h, 0.1 EUR/kWh or 200 USD/kW/month"
     )
     return float(match[1]), match[2], _PER[match[3]]
 
@@ -91,7 +91,9 @@ def flag(value: Any) -> bool:
 def text(value: Any) -> str:
     """Return the value, with its blanks, if it is a string that is not blank, else raise QuantityError."""
     if not isinstance(value, str) or not value.strip():
-        raise QuantityError(_("`{value}` is not a string", value=value), _('write it in quotes: "..."'))
+        raise QuantityError(
+            _("`{value}` is not a string", value=value), _('write the string in quotes: "..."')
+        )
     return value
 
 
@@ -104,7 +106,9 @@ def rates(value: Any) -> dict[str, float]:
     """Parse FLOP/s by precision: `{bf16 = "989TFLOP/s"}`; raises QuantityError for another value or precision."""
     precisions = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
     if not isinstance(value, dict) or not value:
-        raise QuantityError(_("not a table of rates by precision"), _('write it as {bf16 = "989TFLOP/s"}'))
+        raise QuantityError(
+            _("not a table of rates by precision"), _('write the rates by precision as {bf16 = "989TFLOP/s"}')
+        )
     for precision in value:
         if precision not in precisions:
             raise QuantityError(
@@ -118,13 +122,17 @@ def day(value: Any) -> str:
     """Return a date as YYYY-MM or YYYY-MM-DD, from a TOML date or a string; raises QuantityError for another value."""
     written = str(value)
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])(-\d{2})?", written):
-        raise QuantityError(_("`{written}` is not a date", written=written), _("write it as 2026-11-21"))
+        raise QuantityError(
+            _("`{written}` is not a date", written=written), _("write the date as 2026-11-21")
+        )
     return written
 
 
 def _some(number: float, value: Any) -> float:
     if not number:
-        raise QuantityError(_("`{value}` is empty", value=value), _("write a value, or delete the line"))
+        raise QuantityError(
+            _("the quantity `{value}` is 0", value=value), _("write a quantity above 0, or delete the line")
+        )
     return number
 
 
@@ -132,7 +140,7 @@ def _read_items(value: Any, read: Callable[[Any], str], description: str) -> tup
     if not isinstance(value, list) or not value:
         raise QuantityError(
             _("`{value}` is not {description}", value=value, description=description),
-            _('write it as ["ethernet"]'),
+            _('write the list as ["ethernet"]'),
         )
     return tuple(read(item) for item in value)
 

@@ -242,7 +242,7 @@ class _CatalogReader:
         for part, total in (("dense_layers", "layers"), ("experts_per_token", "experts")):
             if getattr(model, part) > getattr(model, total):
                 message = _(
-                    "{part} exceeds {total}, {limit}",
+                    "{part} exceeds {total}, which is {limit}",
                     part=part,
                     total=total,
                     limit=getattr(model, total),

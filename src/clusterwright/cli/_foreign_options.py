@@ -253,7 +253,7 @@ def _argument_or_nothing(command: str, option: str, value: str, valid_options: C
     for argument, names in _ARGUMENTS.items():
         if argument in valid_options and name in names.split():
             text = shlex.quote(value) if value and not value.startswith("-") else argument
-            return _("write it without {option}: {line}", option=option, line=f"{line} {text}")
+            return _("write the command without {option}: {line}", option=option, line=f"{line} {text}")
     reason = next((text for names, text in _REASONS.items() if name in names.split()), "")
     if reason == _REPEAT and command not in _READERS:
         reason = _PROGRESS

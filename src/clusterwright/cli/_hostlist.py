@@ -24,7 +24,7 @@ def expanded(hostlist: str) -> tuple[str, ...] | None:
         return expand(hostlist) if hostlist else None
     except HostlistError as error:
         message = _("`{value}` is not a hostlist of 1 to {limit} hosts", value=hostlist[:60], limit=MAX_HOSTS)
-        fix = _("write it as gpu-node[1-8,12]")
+        fix = _("write the hostlist as gpu-node[1-8,12]")
         raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from error
 
 

@@ -43,4 +43,4 @@ def refused_texts(argument: Argument) -> Iterator[Finding]:
                 "{option}: `{address}` is an address, but a file is needed", option=name, address=token.value
             )
             line = f"curl -fsSLO {shlex.quote(token.value)}"
-            yield Finding("usage", message, _("download it first: {line}", line=line))
+            yield Finding("usage", message, _("download the file first: {line}", line=line))

@@ -95,7 +95,7 @@ def _of_disk(error: OSError) -> WrightError:
     message = f"{path[:_LONGEST_PATH] or _('standard output')}: {error.strerror}"
     if error.errno == errno.ENOENT and _is_of_program(error):
         message = _("the program {name} is not installed, or not on the PATH", name=path[:_LONGEST_PATH])
-        fix = _("install it, and run the command again")
+        fix = _("install the missing package, and run the command again")
         return WrightError.from_code("file-unreadable", message, fix)
     if error.errno in _NO_PATH:
         fix = _("name another path")

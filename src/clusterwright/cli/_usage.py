@@ -81,7 +81,7 @@ def _missing(error: MissingArgumentError) -> tuple[str, str]:
     typed_name = typed_option(error)
     if typed_name:
         return _("{option} has no value", option=typed_name), _(
-            "write a value after it: {option} {value}", option=typed_name, value=_value_name(argument)
+            "write a value after the option: {option} {value}", option=typed_name, value=_value_name(argument)
         )
     finding = needs(error, [argument])
     return finding.message, finding.fix
@@ -244,11 +244,15 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
     if _UNIT.fullmatch(unused[0]) and previous[:1].isdigit():
         return message, _("write {number}", number=previous + unused[0])
     if option := option_of(unused, _arguments_of(error)):
-        return message, _("write it as an option: {line}", line=f"{command} {option}") + releases_note(option)
+        return message, _("write the value as an option: {line}", line=f"{command} {option}") + releases_note(
+            option
+        )
     for option in ("--hosts", "--out"):
         if option in valid_options and not unused[0].startswith("-"):
             return message, _(
-                "write the option before it: {option} {value}", option=option, value=shlex.quote(unused[0])
+                "write the option before its value: {option} {value}",
+                option=option,
+                value=shlex.quote(unused[0]),
             )
     subcommands = [subcommand for subcommand in error.app or () if not subcommand.startswith("-")]
     if line := verb_line(command, _after_command(error), subcommands):
@@ -260,13 +264,13 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
     options = _options(arguments)
     return message, (
         _(
-            "leave it out: `{command}` takes {names} and the options {options}",
+            "omit the argument: `{command}` takes {names} and the options {options}",
             command=command,
             names=" ".join(names),
             options=options,
         )
         if names
-        else _("leave it out: `{command}` takes the options {options}", command=command, options=options)
+        else _("omit the argument: `{command}` takes the options {options}", command=command, options=options)
     )
 
 

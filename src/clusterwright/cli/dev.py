@@ -198,7 +198,7 @@ def end(job: str, file: Path | None, user: str | None) -> int:
 
     cluster = find_cluster(file)
     for job_id in stop(job, cluster, connection_to(cluster), user=user):
-        show_message(_("stopped job {id}", id=job_id))
+        show_message(_("session stopped: job {id} is canceled and its GPUs are free", id=job_id))
     return 0
 
 

@@ -152,14 +152,16 @@ def fault(
     if kind == "undo":
         undone = labs.undo(chosen, host)
         show_message(
-            "\n".join(_("undone: {kind} on {host}", kind=entry.kind, host=entry.host) for entry in undone)
+            "\n".join(
+                _("fault undone: {kind} on {host}", kind=entry.kind, host=entry.host) for entry in undone
+            )
             or _("no fault on {host}", host=host)
         )
         return 0
     lasts = any(
         (entry.kind, entry.host) == (kind, host) for entry in labs.fault(chosen, kind, host, **options).faults
     )
-    show_message(_("injected: {kind} on {host}", kind=kind, host=host))
+    show_message(_("fault injected: {kind} on {host}", kind=kind, host=host))
     if lasts:
         show_message(_("to undo the fault: {command}", command=command_text(f"wright lab fault undo {host}")))
     return 0
@@ -224,7 +226,7 @@ def down(name: Annotated[str | None, LABS] = None, /, *, yes: bool = False) -> i
         return 1
     leftovers = labs.down(chosen, log=show_message)
     for item in leftovers:
-        show_message(_("not removed: {item}", item=item))
+        show_message(_("not removed from the lab: {item}", item=item))
     return 1 if leftovers else 0
 
 
@@ -268,7 +270,7 @@ def _name(name: str | None, option: str = "") -> str:
         _("several labs exist: {names}", names=", ".join(lab_names)) if lab_names else _("no lab exists")
     )
     example = f"{option} {lab_names[0]}".strip() if lab_names else ""
-    fix = _("name one: {example}", example=example) if lab_names else _("start one: wright lab up")
+    fix = _("name the lab: {example}", example=example) if lab_names else _("start one: wright lab up")
     raise WrightError.from_code("lab-which", message, fix, exit_code=EXIT_USAGE)
 
 

@@ -91,7 +91,10 @@ def _require_names(sources: Sequence[str]) -> None:
         raise WrightError.from_code(
             "usage",
             _("`{address}` is an address; only files, jobs and hosts are read", address=addresses[0]),
-            _("download it first: {line}", line=f"curl -fsS {shlex.quote(addresses[0])} | wright why -"),
+            _(
+                "download the file first: {line}",
+                line=f"curl -fsS {shlex.quote(addresses[0])} | wright why -",
+            ),
             exit_code=EXIT_USAGE,
         )
 

@@ -45,7 +45,7 @@ def _valid_sysctl_name(name: str) -> str:
         raise refuse(
             "bad-name",
             _("`{name}` is not a kernel setting", name=name[:100]),
-            _("write its name as sysctl(8) prints it, such as net.core.rmem_max"),
+            _("write the name of the kernel setting as sysctl(8) prints it, such as net.core.rmem_max"),
         )
     if field := _RESERVED_SYSCTL.get(name):
         raise refuse(

@@ -24,7 +24,9 @@ def _requirement(value: str) -> str:
         raise refuse(
             "bad-name",
             _("`{value}` is not a pip requirement", value=value[:80]),
-            _("write it as numpy, numpy==2.1.3 or torch>=2.6; put URLs and files into `requirements:`"),
+            _(
+                "write the requirement as numpy, numpy==2.1.3 or torch>=2.6; put URLs and files into `requirements:`"
+            ),
         )
     return value
 

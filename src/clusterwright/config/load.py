@@ -89,7 +89,7 @@ def require_readable(path: Path) -> None:
 def _spec_bytes(path: Path, other_than: Path | None = None) -> bytes:
     if address := _ADDRESS.match(str(path)):
         url = f"{address[1]}://{address[2]}"
-        fix = _("download it first: {line}", line=f"curl -fsSO {shlex.quote(url)}")
+        fix = _("download the file first: {line}", line=f"curl -fsSO {shlex.quote(url)}")
         return _bytes_of(path, fix)
     fix = _(
         "pass the path of a file that exists; to start from: `wright init` writes a cluster file,"

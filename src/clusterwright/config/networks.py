@@ -22,7 +22,7 @@ _LARGEST_MTU = 65535
 
 
 def _ipv4(value: Any) -> IPv4Network:
-    fix = _("write it as 10.77.0.0/24")
+    fix = _("write the network as 10.77.0.0/24")
     if not isinstance(value, str) or "/" not in value:
         message = _("`{value}` is not an IPv4 network with a prefix length", value=value)
         raise refuse("bad-address", message, fix)
@@ -36,7 +36,7 @@ def _ipv4(value: Any) -> IPv4Network:
 def _suggest_network(value: str) -> str | None:
     """Return the fix for a host address with a prefix length, its network; None for other values."""
     try:
-        return _("write it as {network}", network=IPv4Network(value, strict=False))
+        return _("write the network as {network}", network=IPv4Network(value, strict=False))
     except ValueError:
         return None
 

@@ -57,7 +57,7 @@ class Firmware(Section):
 
 
 def _address(value: Any) -> IPv4Address:
-    fix = _("write it as 10.77.0.11")
+    fix = _("write the IPv4 address as 10.77.0.11")
     if not isinstance(value, str):
         raise refuse("bad-address", _("`{value}` is not an IPv4 address", value=value), fix)
     try:

@@ -56,7 +56,8 @@ _TOOLS = (
         N_("an sbatch script"),
         _at_line_starts(r"#SBATCH\s"),
         N_(
-            "write its options as a job file: `wright schema job`; or wright train --nodes 2 --gpus 8 -- PROGRAM"
+            "write the options of the sbatch script into a job file (`wright schema job`), or run "
+            "wright train --nodes 2 --gpus 8 -- PROGRAM"
         ),
     ),
     _Tool(

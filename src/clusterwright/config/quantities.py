@@ -51,16 +51,16 @@ def _schema(kind: str, pattern: str, example: str) -> WithJsonSchema:
 
 
 Size = Annotated[
-    int, _read(parse_size, N_("write it as 512GiB or 3.2TB")), _schema("size", SIZE_PATTERN, "512GiB")
+    int, _read(parse_size, N_("write the size as 512GiB or 3.2TB")), _schema("size", SIZE_PATTERN, "512GiB")
 ]
 Rate = Annotated[
     int,
-    _read(parse_rate, N_("write it as 400Gbit/s (bits) or 50GB/s (bytes)")),
+    _read(parse_rate, N_("write the rate as 400Gbit/s (bits) or 50GB/s (bytes)")),
     _schema("rate", RATE_PATTERN, "400Gbit/s"),
 ]
 Duration = Annotated[
     int,
-    _read(parse_duration, N_("write it as 90s, 15m, 12h30m or 2d")),
+    _read(parse_duration, N_("write the duration as 90s, 15m, 12h30m or 2d")),
     _schema("duration", DURATION_PATTERN, "12h30m"),
 ]
 
@@ -73,7 +73,7 @@ class Every(Section):
 
 
 def _every(value: Any) -> Every:
-    fix = _("write it as 100 steps or 10m")
+    fix = _("write the interval as 100 steps or 10m")
     if isinstance(value, Every):
         return value
     if not isinstance(value, str):

@@ -312,7 +312,7 @@ class _Reader:
                 boolean=boolean,
             )
             if role == "key":
-                fix = _('write it in quotes: "{text}"', text=text)
+                fix = _('write the key in quotes: "{text}"', text=text)
             else:
                 fix = _('write {boolean}, or "{text}" in quotes for the string', boolean=boolean, text=text)
         elif role == "value" and _OCTAL.fullmatch(text):
@@ -351,7 +351,11 @@ class _Reader:
         message = _(
             "{feature} is not allowed: cluster and job files are plain YAML", feature=_(_FEATURES[kind])
         )
-        fix = _("split the file") if kind == "document" else _("write the value out")
+        fix = (
+            _("write each YAML document into a file of its own")
+            if kind == "document"
+            else _("write the value in full, without this feature of YAML")
+        )
         self._source.refuse(loc, Finding("yaml-feature", message, fix, (self._location(event, loc),)))
 
     def _spot(self, event: Event) -> Spot:

@@ -28,7 +28,7 @@ def _mail(value: str) -> str:
         raise refuse(
             "bad-address",
             _("`{value}` is not an email address", value=value[:80]),
-            _("write it as oncall@example.org"),
+            _("write the email address as oncall@example.org"),
         )
     return value
 
@@ -38,7 +38,7 @@ def _server(value: str) -> str:
         raise refuse(
             "bad-address",
             _("`{value}` is not a mail server with a port", value=value[:80]),
-            _("write it as smtp.example.org:587"),
+            _("write the mail server as smtp.example.org:587"),
         )
     return value
 
@@ -48,7 +48,7 @@ def _zabbix_server(value: str) -> str:
         raise refuse(
             "bad-address",
             _("`{value}` is not a Zabbix server with the port of its trapper", value=value[:80]),
-            _("write it as zabbix.example.org:10051"),
+            _("write the Zabbix server as zabbix.example.org:10051"),
         )
     return value
 
@@ -68,7 +68,7 @@ def _url(value: str) -> str:
         raise refuse(
             "bad-address",
             _("`{value}` is not an HTTP URL", value=value[:80]),
-            _("write it as https://alerts.example.org/hook"),
+            _("write the URL as https://alerts.example.org/hook"),
         )
     return value
 

@@ -29,10 +29,10 @@ _TYPES = {
     "object": N_("a section of `key: value` lines"),
 }  # fmt: skip
 _BOUNDS = {
-    "ge": (N_("{field} is {actual}, but must be at least {limit}"), N_("raise it to {limit}")),
-    "gt": (N_("{field} is {actual}, but must be more than {limit}"), N_("raise it above {limit}")),
-    "le": (N_("{field} is {actual}, but must be at most {limit}"), N_("lower it to {limit}")),
-    "lt": (N_("{field} is {actual}, but must be less than {limit}"), N_("lower it below {limit}")),
+    "ge": (N_("{field} is {actual}, but must be at least {limit}"), N_("raise the value to {limit}")),
+    "gt": (N_("{field} is {actual}, but must be more than {limit}"), N_("raise the value above {limit}")),
+    "le": (N_("{field} is {actual}, but must be at most {limit}"), N_("lower the value to {limit}")),
+    "lt": (N_("{field} is {actual}, but must be less than {limit}"), N_("lower the value below {limit}")),
 }
 
 
@@ -136,7 +136,7 @@ class _Converter:
         if code == "version-not-quoted":  # pydantic has the number 25.1, the file has 25.10
             written = self._source.location(loc).value
             message = _("version {written} is read as a number, which would make 25.10 25.1", written=written)
-            fix = _('write it in quotes: "{written}"', written=written)
+            fix = _('write the version in quotes: "{written}"', written=written)
         if code == "bad-name" and loc == ("software", "slurm"):
             fix = _(
                 'write one of the releases in quotes, such as "{newest}": {releases}',
@@ -145,7 +145,7 @@ class _Converter:
             )
         if code == "bad-address" and loc[::2] == ("nodes", "addresses"):
             free = free_address(self._source.values, str(loc[1]), str(loc[3]))
-            fix = _("write it as {address}", address=free) if free else fix
+            fix = _("write the address as {address}", address=free) if free else fix
         return self._finding(code, f"{dotted(loc)}: {message}", fix, loc, key=is_key)
 
     def _label(self, section: Loc) -> str:
@@ -264,7 +264,7 @@ class _Converter:
             most = node.get("maximum", MAX_INT64)
             values = {"option": dotted(loc), "value": printable(value), "limit": most}
             message = _("{option} is {value}, but must be at most {limit}", **values)
-            return self._finding("out-of-range", message, _("lower it to {limit}", limit=most), loc)
+            return self._finding("out-of-range", message, _("lower the value to {limit}", limit=most), loc)
         message = _(
             "{field} is {actual}, but must be {expected}",
             field=dotted(loc),
@@ -278,18 +278,18 @@ class _Converter:
         excerpt = self._source.location(loc).value
         if schema_type == "string" and isinstance(value, int | float) and excerpt:
             if loc and isinstance(loc[-1], int):
-                return _('write it in quotes: "{value}"', value=excerpt)
-            return _('write it in quotes: {name}: "{value}"', name=name, value=excerpt)
+                return _('write the value in quotes: "{value}"', value=excerpt)
+            return _('write the value in quotes: {name}: "{value}"', name=name, value=excerpt)
         if schema_type in {"integer", "number", "boolean"} and isinstance(value, str):
             bare = value.strip().lower()
             if bare in {"true", "false"} or bare.lstrip("-").isdecimal():
-                return _("write it without quotes: {name}: {value}", name=name, value=bare)
+                return _("write the value without quotes: {name}: {value}", name=name, value=bare)
         if schema_type == "array" and isinstance(value, str | int | float):
             arguments = _arguments(name, value) if isinstance(value, str) else ()
             items = written(arguments) if arguments else f"[{excerpt}]"
-            return _("write it as a list: {name}: {items}", name=name, items=items)
+            return _("write the value as a list: {name}: {items}", name=name, items=items)
         if node.get("examples"):
-            return _("write it as {name}: {value}", name=name, value=written(node["examples"][0]))
+            return _("write a value such as {name}: {value}", name=name, value=written(node["examples"][0]))
         if keys := list(properties(node, self._schema)):
             return _("the valid keys are {keys}", keys=", ".join(keys))
         if schema_type in _TYPES:

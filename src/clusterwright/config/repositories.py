@@ -22,7 +22,7 @@ def _url(value: str) -> str:
         raise refuse(
             "bad-name",
             _("`{value}` is not the URL of a repository", value=value[:80]),
-            _("write it as https://packages.example.org/slurm"),
+            _("write the URL of the repository as https://packages.example.org/slurm"),
         )
     return value
 

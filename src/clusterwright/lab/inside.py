@@ -23,7 +23,7 @@ def first_of(lab: LabState, host: LabHost) -> int:
     if init_pid is None:
         raise WrightError.from_code(
             "lab-host-down",
-            _("{host} is down", host=host.name),
+            _("the lab host {host} is down", host=host.name),
             _("wright lab fault undo {host}", host=host.name),
         )
     return init_pid

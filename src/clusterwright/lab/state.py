@@ -220,7 +220,7 @@ def _require_own(handle: int, path: Path) -> None:
         raise WrightError.from_code(
             "lab-locked",
             _("{path} belongs to user {uid}, who can hold up all commands of labs", path=path, uid=owner),
-            _("look at it, then remove it: rm -r {path}", path=path),
+            _("check the content of the folder, then remove the folder: rm -r {path}", path=path),
         )
 
 
@@ -233,7 +233,10 @@ def _lock(handle: int, path: Path) -> None:
             raise WrightError.from_code(
                 "lab-locked",
                 _("{holder} holds the lock {path}", holder=_holder(handle), path=path),
-                _("wait for it, or find it with `fuser -v {path}` and end it", path=path),
+                _(
+                    "wait until the other command ends, or find its process with `fuser -v {path}` and end it",
+                    path=path,
+                ),
             )
         if waited_s >= _NOTICE_S and not has_notice:
             has_notice = True

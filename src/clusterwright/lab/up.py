@@ -85,7 +85,7 @@ def _existing_lab(cluster: Cluster) -> LabState | None:
                 cluster=cluster.name,
             ),
             _(
-                "remove it first: wright lab down {cluster}; or change `name:` in the file",
+                "remove the existing lab first (wright lab down {cluster}), or change `name:` in the file",
                 cluster=cluster.name,
             ),
         )
@@ -126,7 +126,7 @@ def _clear_remains(name: str, log: Log) -> None:
         if leftovers := clean(remains):
             raise WrightError.from_code(
                 "lab-left-behind",
-                _("cannot remove: {leftovers}", leftovers=", ".join(leftovers)),
+                _("cannot remove these parts of the lab: {leftovers}", leftovers=", ".join(leftovers)),
                 _("end the processes that use them, then run the command again"),
             )
         state.folder(name).mkdir(parents=True, exist_ok=True)  # this process holds its lock

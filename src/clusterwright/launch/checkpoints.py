@@ -51,7 +51,9 @@ class CheckpointHost:
             raise no_run(run_or_folder, self.cluster, runs_folder(self.cluster), self.remote)
         if result.code == NO_PROGRAM:
             message = _("{host} has no {python}", host=host, python=self.cluster.software.python)
-            raise _wrong("checkpoint-no-torch", message, _("choose a host that has it: --host gpu-node1"))
+            raise _wrong(
+                "checkpoint-no-torch", message, _("choose a host that has this Python: --host gpu-node1")
+            )
         return parse_answer(checked(result, host, "python"), host)
 
     def _command(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:

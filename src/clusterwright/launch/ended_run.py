@@ -66,7 +66,7 @@ def find_ended(runs: Path, reference: str) -> EndedRun:
         raise WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
     if _is_running(folder, record):
         message = _("run {run} has not ended", run=folder.name)
-        fix = _("cancel it first: wright cancel {run}", run=folder.name)
+        fix = _("cancel the run first: wright cancel {run}", run=folder.name)
         raise WrightError.from_code("run-not-ended", message, fix, exit_code=EXIT_USAGE)
     return EndedRun(folder, record)
 

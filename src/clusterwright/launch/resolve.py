@@ -126,7 +126,7 @@ def _assign(values: dict[str, Any], assignments: Sequence[str]) -> dict[str, Any
     for assignment in assignments:
         path, is_set, text = assignment.partition("=")
         if not is_set:
-            fix = _("write it as --set {path}=VALUE", path=path)
+            fix = _("write the option as --set {path}=VALUE", path=path)
             raise WrightError.from_code(
                 "train-words", _("--set {path} has no value", path=path), fix, exit_code=EXIT_USAGE
             )

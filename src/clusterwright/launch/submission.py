@@ -121,7 +121,8 @@ def _require_created(result: CommandResult, script_path: str | None, runs: str, 
     if result.code == EXIT_OTHER_OWNER:
         run, run_owner, submitter = result.out.split()[-3:]
         fix = _(
-            "wait for its job by number: `dependencies: [JOB]`; see `squeue --user={owner}`", owner=run_owner
+            "set the number of the other user's job: `dependencies: [JOB]`; `squeue --user={owner}` lists the jobs",
+            owner=run_owner,
         )
         raise run_of_other_user(f"{runs}/{run}", run_owner, submitter, fix)
 

@@ -105,7 +105,7 @@ def month_bounds(label: str) -> tuple[float, float]:
         raise WrightError.from_code(
             "bad-month",
             _("`{month}` is not a month", month=label),
-            _("write it as 2026-11"),
+            _("write the month as 2026-11"),
             exit_code=EXIT_USAGE,
         )
     year, number = int(match[1]), int(match[2])

@@ -71,7 +71,10 @@ def require_network(cluster: Cluster, command: str) -> None:
                 "Slurm does not report the network between the nodes, which `wright {command}` needs",
                 command=command,
             ),
-            _("pass its ports and rate, such as --network infiniband --nics 8 --nic-rate 400Gbit/s"),
+            _(
+                "pass number and rate of the network ports of a node, such as --network infiniband "
+                "--nics 8 --nic-rate 400Gbit/s"
+            ),
             exit_code=EXIT_USAGE,
         )
 

@@ -114,7 +114,9 @@ def plan_changes(tables: Tables, values: Mapping[str, str]) -> tuple[BiosChange,
 def _value(host: str, table: Mapping[str, Any], name: str, text: str) -> Value | Finding:
     """Return the value in the type of the attribute, or why it cannot be written."""
     if name not in table["attributes"]:
-        fix = unknown_name_fix(name, table["attributes"], _("list them: wright bios show {host}", host=host))
+        fix = unknown_name_fix(
+            name, table["attributes"], _("list the settings of the BIOS: wright bios show {host}", host=host)
+        )
         message = _("the BIOS of {host} has no setting {name}", host=host, name=name)
         return Finding("bios-setting", message, fix)
     entry, old = table["entries"].get(name, {}), table["attributes"][name]

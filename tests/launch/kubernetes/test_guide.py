@@ -67,4 +67,4 @@ def test_what_is_no_version_is_refused(typed, version):
 
     assert done.returncode == 2
     assert "error[kubernetes-version]" in done.stderr
-    assert "write it as 1.33" in done.stderr
+    assert "write the Kubernetes version as 1.33" in done.stderr

@@ -106,7 +106,7 @@ def test_where_no_zabbix_is_told_nothing_of_it_is_there(cluster_with):
 @pytest.mark.parametrize(
     ("receiver", "code", "said"),
     [
-        ({"server": "zabbix.example.org"}, "bad-address", "write it as zabbix.example.org:10051"),
+        ({"server": "zabbix.example.org"}, "bad-address", "write the Zabbix server as zabbix.example.org:10051"),
         ({"server": "zabbix.example.org:99999"}, "bad-address", "`zabbix.example.org:99999`"),
         ({"server": "http://zabbix.example.org:80"}, "bad-address", "port of its trapper"),
         ({"server": "9.9.9.9:10051"}, "bad-address", "unencrypted"),

@@ -279,9 +279,12 @@ def _binary_fix(data: bytes, path: Path) -> str:
 
     file = shlex.quote(str(path))
     if data.startswith(b"%PDF"):
-        return _("extract its text first: pdftotext -layout {file} text.txt", file=file)
+        return _("extract the text of the PDF file first: pdftotext -layout {file} text.txt", file=file)
     if data.startswith(b"PK"):
-        return _("if it is a spreadsheet, save it as CSV; else unpack it: unzip {file}", file=file)
+        return _(
+            "if the file is a spreadsheet, save it as CSV; otherwise unpack the archive: unzip {file}",
+            file=file,
+        )
     if data.startswith(b"\x1f\x8b"):
         return _("the file is compressed with gzip: decompress it with `gunzip {file}`", file=file)
     is_text = b"\0" not in data or data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))

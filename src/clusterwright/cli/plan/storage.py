@@ -180,7 +180,7 @@ def count(text: str, option: str) -> float:
     if match is None:
         message, fix = (
             _("{option}: `{text}` is not a number", option=option, text=text[:60]),
-            _("write it as 1200000 or 1.2M"),
+            _("write the number as 1200000 or 1.2M"),
         )
         raise WrightError.from_code("bad-quantity", message, fix, exit_code=EXIT_USAGE)
     return float(match[1]) * _FACTOR[match[2]]

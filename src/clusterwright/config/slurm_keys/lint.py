@@ -16,7 +16,7 @@ from clusterwright.i18n import N_, _
 from clusterwright.slurm.conf_files import ConfLine, conf_lines
 
 _KMEM = N_("remove this key: Slurm no longer constrains kernel memory")
-_REMOVE, _TIMEOUT = N_("remove it"), N_("use PrologEpilogTimeout, for both prolog and epilog")
+_REMOVE, _TIMEOUT = N_("remove this key"), N_("use PrologEpilogTimeout, for both prolog and epilog")
 NOT_A_PAIR = N_("the line is not KEY=VALUE")
 # The fix for a removed key or word, from the release notes of the release that removed it.
 REPLACED = {

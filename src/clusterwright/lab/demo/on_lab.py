@@ -218,7 +218,7 @@ def _remove_old_lab(name: str, talk: Talk) -> None:
                 owner_name=owner_name,
             ),
             _(
-                "remove it first: wright lab down {name}; or name another file: --cluster FILE",
+                "remove the existing lab first (wright lab down {name}), or name another file: --cluster FILE",
                 name=name,
             ),
         )

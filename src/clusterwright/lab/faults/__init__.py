@@ -130,14 +130,14 @@ def _chosen(kind: str, options: Mapping[str, str]) -> ModuleType:
         raise WrightError.from_code(
             "lab-unknown-fault",
             _("`{kind}` is not a fault", kind=kind),
-            unknown_name_fix(kind, kinds(), _("name one of: {names}", names=", ".join(kinds()))),
+            unknown_name_fix(kind, kinds(), _("name one of these faults: {names}", names=", ".join(kinds()))),
             exit_code=EXIT_USAGE,
         )
     if strange := set(options) - set(chosen.OPTIONS):
         takes = ", ".join(f"--{option}" for option in chosen.OPTIONS) or _("none")
         raise WrightError.from_code(
             "lab-fault-option",
-            _("{kind} has no option --{strange}", kind=kind, strange=min(strange)),
+            _("the fault {kind} has no option --{strange}", kind=kind, strange=min(strange)),
             _("options of this fault: {takes}", takes=takes),
             exit_code=EXIT_USAGE,
         )

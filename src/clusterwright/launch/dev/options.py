@@ -14,7 +14,7 @@ from clusterwright.launch.share import host_cpus, host_memory_mib, part_of
 from clusterwright.units import MiB, format_duration
 
 Kind = Literal["jupyter", "vscode", "shell"]
-_ADD_PARTITION = N_("add one to `partitions:` of the cluster file")
+_ADD_PARTITION = N_("add a partition to `partitions:` of the cluster file")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,10 @@ def hosts_of(hostfile: Path, environment: Mapping[str, str] = os.environ) -> tup
         raise WrightError.from_code(
             "mpi-started",
             _("{task}: mpirun or srun has started this command several times", task=task),
-            _("start it once, in the script of the job; it starts the ranks on all hosts"),
+            _(
+                "start the command once, in the script of the job, without mpirun or srun: the command "
+                "starts the ranks on all hosts"
+            ),
             exit_code=EXIT_USAGE,
         )
     if str(hostfile) != AUTO:

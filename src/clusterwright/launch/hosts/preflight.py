@@ -116,7 +116,7 @@ def host_problems(
         yield Problem(
             name,
             _("systemd ends all processes of a user with the session"),
-            _("run `loginctl enable-linger` there once"),
+            _("run `loginctl enable-linger` on the host once"),
         )
 
 
@@ -148,7 +148,7 @@ def difference_problems(surveys: Mapping[str, Mapping[str, Any]]) -> Iterator[Pr
             yield Problem(
                 pair[0],
                 _("the host has no GPU, but {host} has", host=pair[1]),
-                _("remove one of them from the hostfile"),
+                _("remove one of the two entries from the hostfile"),
             )
 
 
@@ -217,7 +217,7 @@ def _failed(result: CommandResult, name: str, python: str) -> Problem:
     return Problem(
         name,
         _("{python} fails: {error}", python=python, error=result.last_lines(1) or result.code),
-        _("run it there by hand"),
+        _("run the command on that host by hand to see its error"),
     )
 
 
@@ -261,7 +261,7 @@ def _unreached(
             yield Problem(
                 name,
                 _("port {port} is not free: {error}", port=port, error=result.last_lines(1)),
-                _("try again"),
+                _("run the command again"),
             )
         for peer in parse_document(result.out) if result.ok else ():
             yield Problem(

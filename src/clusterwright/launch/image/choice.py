@@ -81,7 +81,8 @@ def choose_image(
     if base and not _REFERENCE.fullmatch(base):
         message = _("`{text}` is no name of an image", text=printable(base[:80]))
         fix = _(
-            "write it as REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST, such as {example}", example=_NGC
+            "write the image as REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST, such as {example}",
+            example=_NGC,
         )
         raise WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
     torch_lines = [item for item in parse_requirements(requirements) if item.name == "torch"]

@@ -61,7 +61,9 @@ class Jupyter:
                         f"port {requested_port} is in use on this host; the server uses {self.port}"
                     )
                 return
-        raise Trouble("dev-did-not-start", f"{ATTEMPTS} ports in a row were taken by others", "try again")
+        raise Trouble(
+            "dev-did-not-start", f"{ATTEMPTS} ports in a row were taken by others", "run the command again"
+        )
 
     def _choose_port(self) -> None:
         self.port = free(self.request["port"])

@@ -102,11 +102,17 @@ def _with_user_figures(values: Mapping[str, Estimate], figures: Sequence[str]) -
             estimates[name] = Estimate(low, likely, high, values[name].unit, _("your own"))
         except KeyError:
             fix = unknown_name_fix(name, values)
-            findings.append(Finding("cost-figure", _("no figure has the name `{name}`", name=name), fix))
+            findings.append(
+                Finding(
+                    "cost-figure", _("the cost model has no figure with the name `{name}`", name=name), fix
+                )
+            )
         except ValueError:
             message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)
             findings.append(
-                Finding("cost-figure", message, _("write it as server=200000:250000:300000 or pue=1.3"))
+                Finding(
+                    "cost-figure", message, _("write the figure as server=200000:250000:300000 or pue=1.3")
+                )
             )
     if findings:
         raise WrightError(*findings, exit_code=EXIT_USAGE)

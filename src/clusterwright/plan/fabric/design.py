@@ -168,7 +168,7 @@ def _refuse_nonsense(nodes: int, ports: int, switch: FabricSwitch, ratio: float)
     for name, value in sizes:
         if value <= 0:
             message = _("{name}: {value} is less than 1", name=name, value=value)
-            raise _refused("fabric-size", message, _("give at least 1"))
+            raise _refused("fabric-size", message, _("pass a value of at least 1"))
     if switch.port_bits_per_s <= 0:
         raise _refused("fabric-size", _("the switch's ports have no rate"), _("give it as in 64x400G"))
     if not 1 <= ratio <= switch.ports - 1:
@@ -194,7 +194,9 @@ def _refuse_options(options: Options) -> None:
             message = _(
                 "{name}: {value} is not {least} to {most}", name=name, value=value, least=least, most=most
             )
-            raise _refused("fabric-size", message, _("give {least} to {most}", least=least, most=most))
+            raise _refused(
+                "fabric-size", message, _("pass a value from {least} to {most}", least=least, most=most)
+            )
 
 
 def _ring_or_refuse(nodes: int, ports: int) -> None:

@@ -119,7 +119,7 @@ class Cells:
         if column:
             self.inferred.add(column)
 
-    def wrong(self, code: str, message: str, fix: str = N_("correct the row")) -> None:
+    def wrong(self, code: str, message: str, fix: str = N_("correct this row of the table")) -> None:
         """Add a problem of the row, once; the row is refused after all problems are collected."""
         finding = Finding(code, message, _(fix))
         if finding not in self.problems:

@@ -37,7 +37,7 @@ def decode(data: bytes) -> Text:
     encoding, start = _encoding(data)
     if encoding != "utf-8":
         text = data[start:].decode(encoding, errors="replace")
-        remark = _("the file is {encoding}", encoding=encoding.upper())
+        remark = _("the table file is encoded as {encoding}, not as UTF-8", encoding=encoding.upper())
         return Text(tuple(_lines(text)), {1: remark})
     return _line_by_line(data, start)
 

@@ -158,7 +158,7 @@ def no_sizes(sizes: Mapping[str, float | None]) -> list[Finding]:
     return [
         Finding(
             "plan-bad-size",
-            _("--{name} is {size}", name=name, size=size),
+            _("--{name} is {size}, but must be at least 1", name=name, size=size),
             _("give --{name} a value of at least 1", name=name),
         )
         for name, size in sizes.items()

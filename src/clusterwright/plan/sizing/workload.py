@@ -114,7 +114,7 @@ def workload(request: WorkloadRequest) -> tuple[Workload, float]:
     deadline = reader.read("--deadline", request.deadline, parse_duration, math.inf)
     epochs = usual.epochs if request.epochs is None else request.epochs
     if deadline <= 0:
-        reader.wrong(_("--deadline is 0"), _("write it as 3h or 2d12h"))
+        reader.wrong(_("--deadline is 0"), _("write the deadline as 3h or 2d12h"))
     if not 0 < epochs < math.inf:
         reader.wrong(
             _("--epochs is {epochs:g}, but must be more than 0", epochs=epochs),
@@ -181,12 +181,13 @@ def parse_count(text: str) -> int:
     match = _COUNT.fullmatch(text.strip().replace("_", "").replace(",", ""))
     if match is None:
         raise QuantityError(
-            _("`{text}` is not a count", text=text[:60]), _("write it as 52000, 52k, 1.5M or 1e9")
+            _("`{text}` is not a count", text=text[:60]), _("write the number as 52000, 52k, 1.5M or 1e9")
         )
     value = Decimal(match[1]) * _TIMES[match[2].lower()]
     if value != round(value) or value < 1:
         raise QuantityError(
-            _("`{text}` is not a whole number above 0", text=text), _("write it as 52000, 52k, 1.5M or 1e9")
+            _("`{text}` is not a whole number above 0", text=text),
+            _("write the number as 52000, 52k, 1.5M or 1e9"),
         )
     return round(value)
 
@@ -201,6 +202,6 @@ def parse_share(text: str) -> float:
     value = float(match[1]) / (100 if match[2] else 1) if match else -1
     if not 0 <= value < 1:
         raise QuantityError(
-            _("`{text}` is not a share from 0% to 99%", text=text[:60]), _("write it as 30% or 0.3")
+            _("`{text}` is not a share from 0% to 99%", text=text[:60]), _("write the share as 30% or 0.3")
         )
     return value

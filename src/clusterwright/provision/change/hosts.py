@@ -181,6 +181,6 @@ def hostlist(text: str) -> tuple[str, ...]:
         error_context = error.errors()[0].get("ctx", {})
         message, fix = (
             error_context.get("message", str(error)),
-            error_context.get("fix", _("write it as gpu-node[1-8,12]")),
+            error_context.get("fix", _("write the hostlist as gpu-node[1-8,12]")),
         )
         raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from error

@@ -182,7 +182,8 @@ def _read(path: Path, sha256: str) -> Bundle:
                 sha256=actual,
             ),
             _(
-                "compare it with what `wright bundle` printed; if they are equal, write it into the cluster file"
+                "compare this SHA-256 with the one that `wright bundle` printed; if the two are "
+                "equal, write it into the cluster file"
             ),
         )
     return Bundle(path, manifest, text)

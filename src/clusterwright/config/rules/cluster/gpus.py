@@ -25,12 +25,17 @@ def gpus(cluster: Cluster) -> Iterator[Clash]:
             message = _(
                 "the GPU device files of `{name}` are not in /dev; the first would be {file}", **values
             )
-            yield Clash("gpu-devices", message, _("write it as /dev/nvidia"), (loc,))
+            yield Clash(
+                "gpu-devices", message, _("write the path of the GPU device files as /dev/nvidia"), (loc,)
+            )
         elif devices[-1].isdigit():
             message = _(
                 "the GPU devices of `{name}` end in a number; the first file would be {file}", **values
             )
-            fix = _("write it without the index: {devices}", devices=devices.rstrip("0123456789"))
+            fix = _(
+                "write the path of the device files without the index: {devices}",
+                devices=devices.rstrip("0123456789"),
+            )
             yield Clash("gpu-devices", message, fix, (loc,))
 
 

@@ -189,7 +189,11 @@ def headroom(cluster: Cluster) -> Iterator[Clash]:
                 **values,
             )
             limit = 100 - -(-100 // gpus)
-            fix = _("set headroom_percent to {limit} or less", limit=limit) if gpus > 1 else _("remove it")
+            fix = (
+                _("set headroom_percent to {limit} or less", limit=limit)
+                if gpus > 1
+                else _("remove headroom_percent")
+            )
             locs = (("partitions", name, "headroom_percent"), ("partitions", name, "nodes"))
             yield Clash("headroom-too-high", message, fix, locs)
 

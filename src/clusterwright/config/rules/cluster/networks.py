@@ -244,7 +244,7 @@ def _packets(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
                     mtu=network.mtu,
                     limit=rdma.switch_mtu,
                 ),
-                _("lower it to {limit}", limit=rdma.switch_mtu),
+                _("lower the value to {limit}", limit=rdma.switch_mtu),
                 (("networks", name, "mtu"), ("rdma", "switch_mtu")),
             )
 
@@ -302,7 +302,7 @@ def subnet_managers(cluster: Cluster) -> Iterator[Clash]:
                     second=manager.host,
                     priority=manager.priority,
                 ),
-                _("set a higher priority for the intended master"),
+                _("set a higher priority for the subnet manager that must be master"),
                 ((*loc, "priority"), ("rdma", "subnet_managers", first_index, "priority")),
             )
         by_priority.setdefault(manager.priority, (index, manager.host))

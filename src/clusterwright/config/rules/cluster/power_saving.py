@@ -103,7 +103,9 @@ def power_provider(cluster: Cluster) -> Iterator[Clash]:
     if saving.spares > switched:
         values = {"spares": saving.spares, "hosts": switched}
         message = _("power_saving.spares is {spares}, but only {hosts} hosts can be powered down", **values)
-        yield Clash("power-spares", message, _("lower it to {hosts}", hosts=switched), ((*_LOC, "spares"),))
+        yield Clash(
+            "power-spares", message, _("lower `spares` to {hosts}", hosts=switched), ((*_LOC, "spares"),)
+        )
 
 
 def _switched(cluster: Cluster, saving: PowerSaving) -> list[str]:

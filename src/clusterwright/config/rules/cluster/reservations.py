@@ -68,7 +68,7 @@ def _when(name: str, reservation: Reservation) -> Iterator[Clash]:
         message = _(
             "reservation `{reservation}` starts at {start}, which is not a valid date and time", **values
         )
-        fix = _('write it as "2027-01-15T08:00"')
+        fix = _('write the start time as "2027-01-15T08:00"')
         yield Clash("reservation-start", message, fix, (("reservations", name, "start"),))
     every = _EVERY.get(reservation.repeat)
     if every is not None and reservation.duration > every:

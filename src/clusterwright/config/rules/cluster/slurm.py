@@ -135,7 +135,12 @@ def line_options(cluster: Cluster) -> Iterator[Clash]:
 
 def _line_option(start: str, key: str, value: str, loc: Loc, slurm_version: str) -> Iterator[Clash]:
     if key.lower() in (start.lower(), "nodes") or '"' in value:
-        yield Clash("slurm-key", _("{key} cannot be set here", key=key), _("remove it"), (loc,))
+        yield Clash(
+            "slurm-key",
+            _("`options` cannot set the key {key}, and its values cannot have double quotes", key=key),
+            _("remove this key"),
+            (loc,),
+        )
         return
     yield from _key(f'{start}=x {key}="{value}"', loc, slurm_version, only_fatal=True)
 
@@ -144,7 +149,7 @@ def _key(line: str, loc: Loc, slurm_version: str, *, only_fatal: bool) -> Iterat
     """Check that the release has the key of a line of slurm.conf."""
     from clusterwright.config.slurm_keys.lint import lint
 
-    fix = _("write it as in slurm.conf(5) of that release, or remove it")
+    fix = _("write the line as in slurm.conf(5) of that Slurm release, or remove the line")
     for finding in lint(line, "slurm.conf", slurm_version):
         if finding.fatal or not only_fatal:
             yield Clash("slurm-key", f"{finding.key}: {finding.message}", fix, (loc, _VERSION))
@@ -155,7 +160,7 @@ def _ours(key: str, field: str, loc: tuple[str, ...]) -> Clash:
         message = _("{key} is set by another field, {field}", key=key, field=field)
         return Clash("slurm-key-ours", message, _("set {field}, and remove this line", field=field), (loc,))
     message = _("{key} cannot be changed: units, firewall, logs and folders depend on it", key=key)
-    return Clash("slurm-key-ours", message, _("remove it"), (loc,))
+    return Clash("slurm-key-ours", message, _("remove this key"), (loc,))
 
 
 _OLDEST = "21.08"  # the oldest release that we render for

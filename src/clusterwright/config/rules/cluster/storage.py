@@ -224,7 +224,7 @@ def quotas(cluster: Cluster) -> Iterator[Clash]:
         elif on[1].quota:
             message = _("`{name}` and its disk both have a quota, but a file system has one", name=name)
             locs = (loc, ("nodes", group, "disks", on[0], "quota"))
-            yield Clash("quota-twice", message, _("remove one of them"), locs)
+            yield Clash("quota-twice", message, _("remove one of the two quotas"), locs)
 
 
 def nfs_servers(cluster: Cluster) -> Iterator[Clash]:

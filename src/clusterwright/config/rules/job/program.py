@@ -159,7 +159,7 @@ def array(job: Job) -> Iterator[Clash]:
         yield Clash(
             "array-and-sweep",
             _("the job sets both `array` and `sweep`, but a sweep is itself an array"),
-            _("remove one of them"),
+            _("remove `array` or `sweep`"),
             (("array",), ("sweep",)),
         )
     runs = prod(len(values) for values in job.sweep.values())

@@ -135,7 +135,7 @@ def _recipe(job: Job, layout: Parallel) -> Iterator[Clash]:
             micro_batch=layout.micro_batch,
         )
         locs = (*_named(layout, "micro_batch"), ("arguments",))
-        yield Clash("recipe-parallel", message, _("remove one of them"), locs)
+        yield Clash("recipe-parallel", message, _("remove one of the two values"), locs)
 
 
 def _stages(job: Job, layout: Parallel) -> Iterator[Clash]:
