@@ -187,9 +187,7 @@ def _version(value: Any) -> Any:
         raise refuse("version-not-quoted", message, _('write the value in quotes: "{value}"', value=value))
     if not re.fullmatch(_VERSION, value):
         raise refuse(
-            "bad-name",
-            _("`{value}` is not a version", value=value),
-            _('write the version as "25.11" or "12.4.1"'),
+            "bad-name", _("`{value}` is not a version", value=value), _('write e.g. "25.11" or "12.4.1"')
         )
     return value
 
@@ -197,9 +195,7 @@ def _version(value: Any) -> Any:
 def _reject_line_breaks(value: str) -> str:
     if "\0" in value or "\n" in value or "\r" in value:
         message = _("the value has a line break or a NUL, which `sbatch --export` cannot pass to the job")
-        fix = _(
-            "write the value on one line, or write it into a file and set the variable to the path of the file"
-        )
+        fix = _("write the value on one line, or into a file whose path the variable has")
         raise refuse("bad-text", message, fix)
     return value
 
@@ -325,11 +321,7 @@ VariableName = Annotated[
 ]
 ArrayRange = Annotated[
     str,
-    *matching(
-        _ARRAY,
-        N_("an array range"),
-        N_('write the array range as for sbatch --array: "0-9", "1,3,5" or "0-9%2"'),
-    ),
+    *matching(_ARRAY, N_("an array range"), N_('write a range for --array: "0-9", "1,3,5" or "0-9%2"')),
 ]
 Earlier = Annotated[
     str,
@@ -344,16 +336,12 @@ ModuleName = Annotated[
 ]
 SlurmKey = Annotated[
     str,
-    *matching(
-        _SLURM_KEY, N_("a key of slurm.conf"), N_("spell the key as slurm.conf(5) does, such as KillWait")
-    ),
+    *matching(_SLURM_KEY, N_("a key of slurm.conf"), N_("use a key of slurm.conf(5), such as KillWait")),
 ]
 PackageName = Annotated[
     str, *matching(_PACKAGE, N_("a package name"), N_("use lower-case letters, digits and + . _ -"))
 ]
-StartTime = Annotated[
-    str, *matching(_START, N_("a time"), N_('write the time in quotes: "2027-01-15T08:00"'))
-]
+StartTime = Annotated[str, *matching(_START, N_("a time"), N_('write a quoted time: "2027-01-15T08:00"'))]
 ConfLine = Annotated[str, AfterValidator(_conf_line)]
 Line = Annotated[str, AfterValidator(_reject_line_breaks)]
 CommandItem = Annotated[str, AfterValidator(_no_nul)]
@@ -390,19 +378,12 @@ HttpAddress = Annotated[
     *matching(
         _HTTP,
         N_("the http or https address of a server, without user and password"),
-        N_(
-            "write the address of the server as https://rgw.example.org; add a port that is not the "
-            "default, such as :7480"
-        ),
+        N_("write the server as https://rgw.example.org; add a port if not the default, such as :7480"),
     ),
 ]
 ObjectAddress = Annotated[
     str,
-    *matching(
-        _OBJECTS,
-        N_("a bucket and prefix in object storage"),
-        N_("write bucket and prefix as s3://BUCKET/PREFIX"),
-    ),
+    *matching(_OBJECTS, N_("a bucket and prefix in object storage"), N_("write s3://BUCKET/PREFIX")),
 ]
 
 
