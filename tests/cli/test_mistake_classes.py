@@ -266,6 +266,26 @@ def test_the_fix_of_a_setting_without_an_equals_sign_has_the_typed_host(command)
     assert "fix: write wright bios apply gpu1 SriovGlobalEnable=Enabled" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("cancel 101 102", "run the command for each of them: wright cancel 101; wright cancel 102"),
+        (
+            "heal approve 3 4",
+            "run the command for each of them: wright heal approve 3; wright heal approve 4",
+        ),
+        ("logs --tail 100", "wright logs JOB | tail -n 100"),
+        ("image build --out x -t me/gpt:latest", "write --tag me/gpt:latest in place of -t"),
+        ("image build --out x -f Dockerfile", "leave out -f: `Dockerfile` is not a cluster file"),
+        ("apply -i hosts.ini", "leave out -i: `hosts.ini` is not a cluster file"),
+        ("apply -i site.yaml", "write --cluster site.yaml in place of -i"),
+    ],
+)
+def test_the_fix_has_the_typed_values_and_works(line, fix):
+    """Numbers of jobs and lines, and a file only where it can be one of the cluster."""
+    assert fix in str(error_of(line.split()))
+
+
 def test_an_unknown_group_is_named_as_one(tmp_path):
     """Not only as a name."""
     cluster = tmp_path / "cluster.yaml"
