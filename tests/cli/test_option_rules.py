@@ -8,7 +8,7 @@ from cyclopts import CycloptsError
 from clusterwright.cli import app
 from clusterwright.cli._command_tree import all_commands
 from clusterwright.cli._mistakes import line_error, with_others
-from clusterwright.cli._option_rules import RULES, Exclusion, Need
+from clusterwright.cli._option_rules import RULES, Exclusion, RequiredOption
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 COMMANDS = {" ".join(command.words): command for command in all_commands()}
@@ -98,7 +98,7 @@ def test_a_contradiction_is_refused_before_the_command_runs(name, rule):
     assert any(finding.code == rule.code for finding in error.findings)
 
 
-@pytest.mark.parametrize(("name", "rule"), [case for case in CASES if isinstance(case[1], Need)])
+@pytest.mark.parametrize(("name", "rule"), [case for case in CASES if isinstance(case[1], RequiredOption)])
 def test_each_of_the_needed_options_is_enough(name, rule):
     """No finding is about the rule then."""
     for other in rule.others:
@@ -110,7 +110,7 @@ def test_each_of_the_needed_options_is_enough(name, rule):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_the_help_of_an_option_requires_is_a_rule(name):
     """`With --drain or --reboot: ...`: the option has no effect without one of them."""
-    rules = [rule for rule in RULES.get(name, ()) if isinstance(rule, Need)]
+    rules = [rule for rule in RULES.get(name, ()) if isinstance(rule, RequiredOption)]
     for option in COMMANDS[name].options:
         if match := re.match(r"With (--[-\w]+(?: or --[-\w]+)*):", option.help):
             needed = set(match[1].split(" or "))

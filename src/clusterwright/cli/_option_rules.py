@@ -36,7 +36,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredOption:
     """An option that has no effect without one of some others."""
 
     option: str
@@ -55,8 +55,8 @@ class Need:
         return Finding(self.code, message, fix)
 
 
-_DISRUPTION = (Need("--wait", ("--drain", "--reboot")),)
-_MONEY = (Need("--exchange-rate", ("--currency",), "exchange-rate"),)
+_DISRUPTION = (RequiredOption("--wait", ("--drain", "--reboot")),)
+_MONEY = (RequiredOption("--exchange-rate", ("--currency",), "exchange-rate"),)
 _LAYOUT = (
     "--model",
     "--seq",
@@ -69,7 +69,7 @@ _LAYOUT = (
     "--interleave",
 )
 _OF_ROW = (*_LAYOUT, "--zero", "--recompute", "--precision", "--software")
-RULES: Mapping[str, tuple[Exclusion | Need, ...]] = {
+RULES: Mapping[str, tuple[Exclusion | RequiredOption, ...]] = {
     "plan size": (Exclusion(("--samples", "--tokens"), "size-workload"), *_MONEY),
     "plan cost": _MONEY,
     "plan fabric": _MONEY,
@@ -77,25 +77,25 @@ RULES: Mapping[str, tuple[Exclusion | Need, ...]] = {
     "simulate": (Exclusion(("--trace", "--teams"), "trace-which"),),
     "adopt": (
         Exclusion(("--control", "--folder"), "adopt-source"),
-        Need("--hosts", ("--control",), "adopt-source"),
+        RequiredOption("--hosts", ("--control",), "adopt-source"),
     ),
     "apply": _DISRUPTION,
     "rollback": _DISRUPTION,
     "remove-hosts": (Exclusion(("--now", "--wait")),),
-    "upgrade": (Exclusion(("--slurm", "--driver"), "upgrade-what"), Need("--wait", ("--driver",))),
+    "upgrade": (Exclusion(("--slurm", "--driver"), "upgrade-what"), RequiredOption("--wait", ("--driver",))),
     "train": (
         Exclusion(("--local", "--hostfile")),
         Exclusion(("--show", "--local"), "train-words"),
         Exclusion(("--show", "--hostfile"), "train-words"),
-        Need("--out", ("--local", "--hostfile", "--resume")),
+        RequiredOption("--out", ("--local", "--hostfile", "--resume")),
     ),
     "checkpoints verify": (Exclusion(("--step", "--all")),),
     "checkpoints convert": (Exclusion(("--to", "--from"), "checkpoint-form"),),
     "dev": (Exclusion(("--jupyter", "--vscode", "--shell"), "dev-kind"),),
     "web": (
-        Need("--tls-cert", ("--tls-key",), "web-tls"),
-        Need("--tls-key", ("--tls-cert",), "web-tls"),
-        Need("--role", ("--add-user",)),
+        RequiredOption("--tls-cert", ("--tls-key",), "web-tls"),
+        RequiredOption("--tls-key", ("--tls-cert",), "web-tls"),
+        RequiredOption("--role", ("--add-user",)),
     ),
 }
 
