@@ -86,9 +86,10 @@ def _check_texts(_app: object, _command: object, arguments: Iterable[Argument]) 
 
 def _check_rules(_app: object, command: tuple[str, ...], arguments: Iterable[Argument]) -> None:
     """Refuse options that exclude each other, or that have no effect without another one."""
-    from clusterwright.cli._option_rules import refuse_contradictions
+    if any(argument.tokens and argument.name[:2] == "--" for argument in arguments):
+        from clusterwright.cli._option_rules import refuse_contradictions
 
-    refuse_contradictions(tuple(command), arguments)
+        refuse_contradictions(tuple(command), arguments)
 
 
 def _version() -> str:
