@@ -108,7 +108,7 @@ def test_values_and_places():
         ("a: [1, 2\n", [("yaml-syntax", 1)]),
         ("a: 'x\n", [("yaml-syntax", 1)]),
         ("a:\n\tb: 1\n", [("yaml-syntax", 2)]),
-        ("nodes:\n  control:\n    role\n    hosts: x\n", [("yaml-syntax", 4)]),
+        ("nodes:\n  control:\n    role\n    hosts: x\n", [("yaml-syntax", 3)]),
         ("a: " + "[" * 3000, [("yaml-feature", 1)]),
         ("a: \x07", [("yaml-syntax", None)]),
     ],

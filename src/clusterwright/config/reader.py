@@ -11,11 +11,11 @@ import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -32,6 +32,8 @@ from ruamel.yaml.events import (
 
 from clusterwright.config.other_files import other_file
 from clusterwright.config.source import MAX_EXCERPT, Loc, Source, Spot, dotted, printable
+from clusterwright.config.yaml_faults import yaml_faults
+from clusterwright.config.yaml_syntax import conflict_fix, other_file_fix, parser_finding
 from clusterwright.errors import Finding, Location, SpecError
 from clusterwright.i18n import N_, _
 from clusterwright.units import MAX_INT64, human_size
@@ -80,7 +82,7 @@ def read(data: bytes | str, file: str) -> Source:
     try:
         source.values = reader.document()
     except YAMLError as error:
-        raise SpecError(_syntax(source, error)) from error
+        raise SpecError(*_syntax_findings(source, error)) from error
     return source
 
 
@@ -116,75 +118,41 @@ def _events(source: Source) -> Iterator[Event]:
     yield from YAML(typ="safe", pure=True).parse(source.text)
 
 
-def _syntax(source: Source, reason: YAMLError) -> Finding:
-    """Return a finding with the YAML parser's message, its places, and the likely fix."""
-    problem, yaml_marks = str(reason).splitlines()[0], []
-    if isinstance(reason, MarkedYAMLError):
-        problem = " ".join(part for part in (reason.context, reason.problem) if part)
-        yaml_marks = [
-            position for position in (reason.context_mark, reason.problem_mark) if position is not None
-        ]
-    spots = sorted({(position.line + 1, position.column + 1) for position in yaml_marks})
-    places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
-    context_lines = [source.line(number) for line, _ignored in spots for number in (line - 1, line) if number]
-    fix = _conflict_fix(source.text) or _other_file_fix(source.file)
-    fix = fix or next(filter(None, map(_colon_fix, context_lines)), "")
-    fix = fix or _syntax_fix(problem, is_json=source.text.lstrip()[:1] == "{")
-    message = _("the file is not valid YAML: {problem}", problem=printable(problem))
-    return Finding("yaml-syntax", message, fix, places)
+def _syntax_findings(source: Source, reason: YAMLError) -> list[Finding]:
+    """Return all faults of a text that is not YAML, with the findings about the text without them.
 
-
-def _conflict_fix(text: str) -> str:
-    """Return the fix for a file with the markers of an unfinished merge; empty for other files."""
-    line = next((n for n, line in enumerate(text.splitlines(), 1) if line.startswith("<<<<<<< ")), None)
-    if line is None:
-        return ""
-    return _(
-        "finish the merge: choose one side of the conflict that begins at line {line}, and remove its markers",
-        line=line,
-    )
-
-
-def _other_file_fix(file: str) -> str:
-    """Return the command for a file of another kind, by its suffix; empty for a YAML file."""
-    fixes = {
-        ".conf": N_("{file} is a file of Slurm: wright lint {file}"),
-        ".py": N_("{file} is a Python program: wright train -- python {file}"),
-        ".out": N_("{file} is a log: wright why {file}"),
-        ".log": N_("{file} is a log: wright why {file}"),
-        ".sh": N_(
-            "{file} is a shell script; a job file has `command: [...]` in place of it: wright schema job"
-        ),
-    }
-    fix = fixes.get(Path(file).suffix)
-    return _(fix).format(file=file) if fix else ""
-
-
-def _colon_fix(line: str) -> str:
-    """Return the fix for a colon without a space or a full-width colon in the line; empty for other lines."""
-    if match := re.match(r"\s*(?:- )?([\w-]+)\N{FULLWIDTH COLON}\s*(.*)", line):
-        return _(
-            "write the colon as `:`, with a space after it: `{key}: {value}`", key=match[1], value=match[2]
+    Only the parser's own for JSON, an unfinished merge, and a file of another kind.
+    """
+    first = parser_finding(source, reason)
+    if source.text.lstrip()[:1] == "{" or conflict_fix(source.text) or other_file_fix(source.file):
+        return [first]
+    faults, text = yaml_faults(source.text)
+    if not faults:
+        return [first]
+    syntax = [
+        Finding(
+            "yaml-syntax",
+            _("the file is not valid YAML: {problem}", problem=fault.problem),
+            fault.fix,
+            (source.spot(fault.line, fault.column),),
         )
-    if match := re.match(r"\s*(?:- )?([a-z_]+):([^\s:/]\S*)$", line):
-        return _("put a space after the colon: `{key}: {value}`", key=match[1], value=match[2])
-    return ""
-
-
-def _syntax_fix(problem: str, *, is_json: bool) -> str:
-    if is_json and "node content, but found ','" in problem:
-        return _("remove the comma: there is no value before it")
-    if is_json and "flow mapping expected ',' or '}', but got ':'" in problem:
-        return _("put a comma between the two keys")
-    if "'\\t'" in problem:
-        return _("indent with spaces; YAML does not allow tabs")
-    if "end of stream" in problem or "<stream end>" in problem or "expected ',' or" in problem:
-        return _("close the open bracket or quote; the file may be truncated")
-    if "could not find expected ':'" in problem:
-        return _("write `key: value` with a space after the colon; the file may be truncated")
-    if "special characters" in problem or "control characters" in problem:
-        return _("remove the control character")
-    return _("quote values with any of : # { } [ ] , & * ! | > ' \" % @ `, and align the keys of a section")
+        for fault in faults
+    ]
+    repaired = Source(source.file, text)
+    try:
+        _Reader(repaired, _events(repaired)).document()
+    except YAMLError as error:
+        repaired.findings.append(parser_finding(repaired, error))
+    except SpecError as error:
+        repaired.findings += error.findings
+    rest = [
+        replace(
+            finding,
+            places=tuple(replace(place, source=source.line(place.line or 0)) for place in finding.places),
+        )
+        for finding in repaired.findings
+    ]
+    return sorted((*syntax, *rest), key=lambda finding: finding.places[0].line or 0)
 
 
 class _Reader:
@@ -222,7 +190,7 @@ class _Reader:
         return {}
 
     def _no_mapping(self, value: Any, location: Location) -> None:
-        fix = _other_file_fix(self._source.file) or _("start from `wright init`, or write `key: value` lines")
+        fix = other_file_fix(self._source.file) or _("start from `wright init`, or write `key: value` lines")
         default_message = N_("the file is one value; a cluster or job file is a mapping of keys")
         message = _(_NO_MAPPING.get(type(value), default_message))
         self._source.refuse((), Finding("not-a-mapping", message, fix, (location,)))
