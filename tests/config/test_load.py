@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -173,7 +174,7 @@ def test_times_need_their_unit(line, code):
         ("user: alice", "environment: {variables: {A: true}}", ["wrong-type"]),
         ("user: alice", "data: [{path: /x, stage: remote}]", ["not-a-choice"]),
         ("user: alice", "share: group", ["not-a-choice"]),
-        ("user: alice", "command: []", ["out-of-range"]),
+        ("user: alice", "command: []", ["out-of-range", "command-or-recipe"]),
         ("user: alice", "container: docker://x", ["wrong-type"]),
         ("user: alice", "environment: {variables: {A: [1]}}", ["wrong-type"]),
         ("user: alice", "data: [/shared/data]", ["wrong-type"]),
@@ -228,6 +229,72 @@ def test_good_news_says_what_was_read():
     """The one line on success names the kind of file, so that a mix-up shows."""
     assert "is a valid cluster file: `lab`, 5 hosts, 2 node groups" in checked(LAB)[0]
     assert "is a valid job file: `gpt-small`" in checked(GPT, LAB)[0]
+
+
+def test_a_job_with_invalid_values_is_still_checked_for_contradictions_and_against_its_cluster():
+    """One run has all mistakes; none is a consequence of another."""
+    text = """name: x
+command: [train.py, --lr, 1e-3]
+program: [./a]
+nodes: 200
+gpus_per_node: 80
+time: 90
+team: visoin
+parallel: {tensor: 3}
+recovery: {on_host_loss: spare}
+"""
+    cluster = load_cluster(LAB)
+
+    assert said(text, lambda source: job_of(source, cluster)) == [
+        "command-or-recipe", "wrong-type", "too-many-nodes", "too-many-gpus", "bad-quantity", "unknown-name",
+        "parallel-mismatch", "spare-mismatch",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("gpus_per_node: 2", "gpus_per_nod: 2", ["unknown-key"]),
+        ("nodes: 2", "nodes: two", ["wrong-type"]),
+        ("spare_nodes: 1", "spare_node: 1", ["unknown-key"]),
+        ("recipe: gpt", "recip: gpt", ["unknown-key"]),
+    ],
+)
+def test_a_mistake_of_a_job_has_no_consequences(old, new, codes):
+    """A misspelled key and an invalid value have one error each."""
+    text = GPT.read_text()
+
+    assert old in text
+    assert said(text.replace(old, new, 1), job_of) == codes
+
+
+def test_a_misspelled_team_of_the_only_member_leaves_no_empty_team():
+    """That the team then has no members is a consequence."""
+    text = re.sub(r"team: vision", "team: visoin", LAB.read_text())
+
+    assert "team-empty" not in said(text)
+    assert "unknown-name" in said(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fix"),
+    [
+        ("os: debian-12", "os: debian12", "did you mean `debian-12`?"),
+        ("os: debian-12", "os: ubuntu22", "did you mean `ubuntu-22.04`?"),
+        ("os: debian-12", "os: ubuntu24", "did you mean `ubuntu-24.04`?"),
+        ("os: debian-12", "os: debian-12\ntime: {zone: Berlin}", "did you mean `Europe/Berlin`?"),
+        ("os: debian-12", "os: debian-12\ntime: {zone: Asia/Shangai}", "did you mean `Asia/Shanghai`?"),
+        ("gpu-node[1-4]", "gpu-node[4-1]", "write gpu-node[1-4]"),
+    ],
+)
+def test_the_fix_proposes_the_value_that_is_meant(old, new, fix):
+    """Releases by their version, time zones by their city, ranges turned around."""
+    text = LAB.read_text()
+
+    assert old in text
+    with pytest.raises(SpecError) as caught:
+        cluster_of(read(text.replace(old, new, 1), "f.yaml"))
+    assert any(fix in finding.fix for finding in caught.value.findings), caught.value
 
 
 @settings(max_examples=150, deadline=None)

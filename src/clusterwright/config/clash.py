@@ -32,6 +32,10 @@ class Clash:
     fix: str
     locs: tuple[tuple[str | int, ...] | In, ...]
     hidden: bool = False  # the values are secrets: do not show them
+    needs: tuple[
+        tuple[str | int, ...], ...
+    ] = ()  # further fields of the file, with whose values alone it holds
+    is_presence: bool = False  # that all sides are set is the contradiction, whatever their values
 
 
 def unknown(

@@ -33,6 +33,15 @@ def count_hosts(hostlist: str) -> int | None:
     return None if parts is None else sum(map(_size, parts))
 
 
+def ascending_ranges(hostlist: str) -> str:
+    """Return a hostlist with each descending range, such as that of `n[8-1]`, turned around."""
+    return re.sub(
+        r"(?<=[\[,])([0-9]{1,9})-([0-9]{1,9})(?=[\],])",
+        lambda match: f"{match[2]}-{match[1]}" if int(match[2]) < int(match[1]) else match[0],
+        hostlist,
+    )
+
+
 def host_names(hostlist: str) -> tuple[str, ...]:
     """Expand a hostlist into host names, each once, sorted by name and number.
 

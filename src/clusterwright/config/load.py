@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -59,13 +59,14 @@ def load_both(job: Path, cluster: Path) -> tuple[Job, Cluster]:
     """Load a job file and the file of its cluster; a finding about both shows its place in both files.
 
     Raises:
-        SpecError: the findings about the cluster; if none, about the job; if none, about both together.
+        SpecError: the findings about the cluster; if none, about the job and about both together.
     """
     sources = {"job": source_of(job), "cluster": source_of(cluster)}
-    cluster_spec, job_spec = cluster_of(sources["cluster"]), job_of(sources["job"])
-    if findings := check_job_against(job_spec, cluster_spec, sources):
-        raise SpecError(*findings)
-    return job_spec, cluster_spec
+    cluster_spec = cluster_of(sources["cluster"])
+    require_kind(sources["job"], "job")
+    from clusterwright.config.job import Job
+
+    return _validate(Job, sources["job"], "job", cluster_spec, sources["cluster"]), cluster_spec
 
 
 def source_of(path: str | Path, *, other_than: Path | None = None) -> Source:
@@ -196,11 +197,7 @@ def job_of(source: Source, cluster: Cluster | None = None) -> Job:
     from clusterwright.config.job import Job
 
     require_kind(source, "job")
-    job = _validate(Job, source, "job")
-    findings = check_job_against(job, cluster, {"job": source}) if cluster else ()
-    if findings:
-        raise SpecError(*findings)
-    return job
+    return _validate(Job, source, "job", cluster)
 
 
 def check_job_against(
@@ -210,7 +207,13 @@ def check_job_against(
     return _to_findings(clashes("job_cluster", job, cluster), sources or {})
 
 
-def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
+def _validate(
+    model: type[SpecModel],
+    source: Source,
+    kind: Kind,
+    cluster: Cluster | None = None,
+    cluster_source: Source | None = None,
+) -> SpecModel:
     if () in source.faulty:
         raise SpecError(*source.findings)
     all_findings, bad = list(source.findings), set(source.faulty)
@@ -221,36 +224,71 @@ def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
         from clusterwright.config.report import faulty, findings
 
         all_findings += findings(error, source, kind)
-        bad |= faulty(error, source)
-        misspelled = any(finding.code == "unknown-key" for finding in all_findings)  # a value is elsewhere
-        spec = None if misspelled or kind == "job" else _with_defaults(model, source.values, bad)
+        invalid, intended = faulty(error, source, kind)
+        bad |= invalid
+        spec = _without_invalid(model, source.values, kind, bad, intended)
+        bad |= {loc[:-1] for loc in invalid if loc[-1:] == ("hosts",)}  # all of a group is about its hosts
     if spec is not None:
-        parts = {loc[:length] for loc in bad for length in range(len(loc) + 1)}
-        agreed = [clash for clash in clashes(kind, spec) if not _touches(clash, bad, parts)]
-        all_findings += _to_findings(agreed, {kind: source}, kind)
+        all_findings += _to_findings(
+            _independent(clashes(kind, spec), kind, bad, source), {kind: source}, kind
+        )
+        if kind == "job" and cluster:
+            against = clashes("job_cluster", spec, cluster)
+            sources = {kind: source, **({"cluster": cluster_source} if cluster_source else {})}
+            all_findings += _to_findings(_independent(against, kind, bad, source), sources)
     if all_findings or spec is None:
         raise SpecError(*_in_order(all_findings))
     return spec
 
 
-def _with_defaults(
-    model: type[SpecModel], values: Mapping[str, Any], bad: Collection[Loc]
-) -> SpecModel | None:
-    """Return the model with each invalid value at its default, so that the rules can check the rest too.
+def _independent(
+    clash_items: Iterable[Clash], kind: Kind, bad: Collection[Loc], source: Source
+) -> Iterator[Clash]:
+    """Yield the clashes that do not depend on an invalid value; whether a field is set does not depend on its value."""
+    parts = {loc[:length] for loc in bad for length in range(len(loc) + 1)}
+    for clash in clash_items:
+        if (clash.is_presence and all(side in source.keys for side in clash.locs)) or not _touches(
+            clash, kind, bad, parts
+        ):
+            yield clash
 
-    A list with an invalid item is at its default as a whole. None if values remain invalid, such as a required one;
-    `values` is not changed.
+
+def _without_invalid(
+    model: type[SpecModel],
+    values: Mapping[str, Any],
+    kind: Kind,
+    bad: Collection[Loc],
+    intended: Mapping[Loc, Loc],
+) -> SpecModel | None:
+    """Return the model with another value for each invalid one, so that the rules can check the rest too.
+
+    That is the field's example if the field is required or a list, else its default. A misspelled key is the one
+    that is intended. None if values remain invalid; `values` is not changed.
     """
-    values_copy = _copy(values)
-    for loc in bad:
-        section: Any = values_copy
+    from clusterwright.config.schema import find_schema, schema_of
+
+    values_copy, schema = _copy(values), schema_of(kind)
+    for loc in sorted(bad, key=lambda loc: (len(loc), loc not in intended)):
         path = list(loc)
         while path and isinstance(path[-1], int):  # removing one item of a list would shift the others
             path.pop()
+        section: Any = values_copy
         for part in path[:-1]:
             section = section.get(part) if isinstance(section, dict) else None
-        if path and isinstance(section, dict):
-            section.pop(path[-1], None)
+        if not path or not isinstance(section, dict):
+            continue
+        name, other = path[-1], intended.get(loc, loc)[-1]
+        value = section.pop(name, None)
+        examples = find_schema(schema, values, tuple(path)).get("examples")
+        is_required = name in find_schema(schema, values, tuple(path[:-1])).get("required", ())
+        if other != name and loc in intended:
+            section.setdefault(other, value)
+        elif loc in intended.values() and value is not None:
+            section[name] = value
+        elif is_required and kind == "cluster" and examples and isinstance(examples[0], tuple):
+            return None  # names of other sections: those of an example would be unknown
+        elif examples and (is_required or isinstance(value, tuple)):
+            section[name] = examples[0]
     try:
         return model.model_validate(values_copy)
     except ValidationError:
@@ -261,12 +299,13 @@ def _copy(value: Any) -> Any:
     return {key: _copy(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
 
 
-def _touches(clash: Clash, bad: Collection[Loc], parts: Collection[Loc]) -> bool:
-    """Return whether a side of the clash is, contains or is inside an invalid value.
+def _touches(clash: Clash, kind: Kind, bad: Collection[Loc], parts: Collection[Loc]) -> bool:
+    """Return whether a side of the clash in this file is, contains or is inside an invalid value.
 
     `parts`: paths that contain one.
     """
-    sides = [side.loc if isinstance(side, In) else side for side in clash.locs]
+    files = [side if isinstance(side, In) else In(kind, side) for side in clash.locs]
+    sides = [*clash.needs, *(side.loc for side in files if side.file == kind)]
     return any(
         side in parts or any(side[:length] in bad for length in range(len(side) + 1)) for side in sides
     )

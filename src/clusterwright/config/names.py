@@ -14,6 +14,7 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 from ClusterShell.RangeSet import RangeSet
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from clusterwright.config import hostlists
 from clusterwright.config.field import refuse
 from clusterwright.config.hostlists import MAX_HOSTS, MAX_NAME, HostlistError, count_hosts, host_names
 from clusterwright.i18n import N_, _
@@ -29,7 +30,6 @@ _IDENTIFIER = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,254}"  # POSIX environment variable name
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,63}(\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,15}"  # of Python
 _PATH = r"/[A-Za-z0-9._/+@=,-]{0,1023}"
-_ZONE = r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}"
 _OPTION = r"[a-z_]+(=[A-Za-z0-9_.:-]+)?"
 _VERSION = r"[0-9]+(\.[0-9]+){0,3}([.-][A-Za-z0-9]+)*"
 _SHA256 = r"[0-9a-f]{64}"
@@ -164,6 +164,9 @@ def _first_above_limit(sections: Any, field: str) -> str | None:
 
 def _hostlist(value: str) -> str:
     fix = _("write the hostlist as gpu-node[1-8,12]")
+    if len(value) <= MAX_HOSTLIST and (ascending := hostlists.ascending_ranges(value)) != value:
+        message = _("`{value}` has a descending range", value=value[:60])
+        raise refuse("bad-hostlist", message, _("write {hostlist}", hostlist=ascending))
     count = _count(value) if len(value) <= MAX_HOSTLIST else None
     if count is None or not 1 <= count <= MAX_HOSTS:
         message = _("`{value}` is not a hostlist of 1 to {limit} hosts", value=value[:60], limit=MAX_HOSTS)
@@ -304,10 +307,6 @@ LoginName = Annotated[str, *matching(_ACCOUNT, N_("a user name"), _ACCOUNT_FIX)]
 Identifier = Annotated[str, *matching(_IDENTIFIER, N_("a plain name"), _IDENTIFIER_FIX)]
 SlurmName = Annotated[
     str, *matching(_IDENTIFIER, N_("a plain name"), _IDENTIFIER_FIX), AfterValidator(_reject_slurm_keyword)
-]
-Zone = Annotated[
-    str,
-    *matching(_ZONE, N_("a time zone"), N_("use a name of the tz database, such as UTC or Asia/Shanghai")),
 ]
 MountOption = Annotated[
     str, *matching(_OPTION, N_("a mount option"), N_("use an option such as noatime or nconnect=8"))

@@ -50,9 +50,14 @@ def findings(reason: ValidationError, source: Source, kind: Kind) -> Iterator[Fi
             yield converter.to_finding(error, loc)
 
 
-def faulty(reason: ValidationError, source: Source) -> set[Loc]:
-    """Return the paths of all invalid values."""
-    return {path_of(error["loc"], source.values) for error in reason.errors(include_url=False)}
+def faulty(reason: ValidationError, source: Source, kind: Kind) -> tuple[set[Loc], dict[Loc, Loc]]:
+    """Return the paths of all invalid values, and the intended path of each misspelled key, invalid too."""
+    errors = [
+        (error["type"], path_of(error["loc"], source.values)) for error in reason.errors(include_url=False)
+    ]
+    converter = _Converter(source, kind)
+    intended = {loc: converter.intended_path(loc) for type_, loc in errors if type_ == "extra_forbidden"}
+    return {loc for _type, loc in errors} | set(intended.values()), intended
 
 
 def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
@@ -215,7 +220,7 @@ class _Converter:
             parent = self._schema_for(loc[:-1])
             choices = list(parent.get("propertyNames", {}).get("enum", ())) or self._kinds(loc[:-1])
         actual = str(loc[-1]) if is_key and loc[-1] != "kind" else self._source.location(loc).value
-        suggestion = closest_name(actual, choices)
+        suggestion = _same_version(actual, choices) or closest_name(actual, choices)
         text = ", ".join(choices)
         if suggestion:
             fix = _("did you mean `{suggestion}`? Valid are {choices}", suggestion=suggestion, choices=text)
@@ -295,6 +300,18 @@ class _Converter:
         if schema_type in _TYPES:
             return _("write {expected}", expected=_(_TYPES[schema_type]))
         return _("write a value of another type")
+
+
+def _same_version(actual: str, choices: list[str]) -> str | None:
+    """Return the choice with the letters and digits of a value, without signs and further digits; None if none has.
+
+    `ubuntu22` and `Ubuntu 22.04` are `ubuntu-22.04`, to which `ubuntu-24.04` is as similar.
+    """
+    bare = re.sub(r"[^a-z0-9]", "", actual.lower())
+    is_version = re.fullmatch(r"[a-z]+[0-9]+", bare)
+    return next(
+        (name for name in choices if is_version and re.sub(r"[^a-z0-9]", "", name).startswith(bare)), None
+    )
 
 
 def _arguments(field: str, line: str) -> tuple[str, ...]:

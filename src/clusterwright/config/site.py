@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Annotated, Literal
 
-from clusterwright.config.field import Cost, Section, setting
+from pydantic import AfterValidator
+
+from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.names import (
     HostName,
     HostPath,
@@ -16,12 +18,14 @@ from clusterwright.config.names import (
     Sha256,
     VariableName,
     Version,
-    Zone,
+    matching,
 )
 from clusterwright.config.networks import Origin
 from clusterwright.config.quantities import Duration
 from clusterwright.config.receivers import HttpAddress, Receiver
 from clusterwright.config.repositories import Repository
+from clusterwright.errors import closest_name
+from clusterwright.i18n import N_, _
 
 
 class Nvidia(Section):
@@ -197,6 +201,27 @@ class Security(Section):
         default="jobs-only",
         example="free",
     )
+
+
+_ZONE = r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}"
+_ZONE_FIX = N_("use a name of the tz database, such as UTC or Asia/Shanghai")
+
+
+def _existing_zone(value: str) -> str:
+    """Return a time zone unchanged; refuse one that the tz database does not have, with the zones of its last word."""
+    from zoneinfo import available_timezones
+
+    zones = available_timezones()
+    if not zones or value in zones:  # a machine may have no tz database
+        return value
+    cities = {zone.rpartition("/")[2].lower(): zone for zone in sorted(zones, reverse=True)}
+    word = value.rpartition("/")[2].replace(" ", "_").lower()
+    closest = cities.get(word) or closest_name(value, zones) or cities.get(closest_name(word, cities) or "")
+    fix = _("did you mean `{suggestion}`?", suggestion=closest) if closest else _(_ZONE_FIX)
+    raise refuse("bad-name", _("time zone `{value}` does not exist", value=value), fix)
+
+
+Zone = Annotated[str, *matching(_ZONE, N_("a time zone"), _ZONE_FIX), AfterValidator(_existing_zone)]
 
 
 class Time(Section):

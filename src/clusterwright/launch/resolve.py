@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.errors import EXIT_USAGE, Location, SpecError, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, Location, SpecError, WrightError
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -123,17 +124,22 @@ def _assign(values: dict[str, Any], assignments: Sequence[str]) -> dict[str, Any
     """Return the fields with those of `--set`, whose values are parsed as YAML like in a job file."""
     from clusterwright.config.reader import read
 
+    wrong: list[Finding] = []
     for assignment in assignments:
         path, is_set, text = assignment.partition("=")
         if not is_set:
             fix = _("write the option as --set {path}=VALUE", path=path)
-            raise WrightError.from_code(
-                "train-words", _("--set {path} has no value", path=path), fix, exit_code=EXIT_USAGE
-            )
-        source = read(f"value: {text}", f"--set {path}")
-        if source.findings:
-            raise SpecError(*source.findings)
-        values = _with_field(values, path.split("."), source.values["value"])
+            wrong.append(Finding("train-words", _("--set {path} has no value", path=path), fix))
+            continue
+        try:
+            source = read(f"value: {text}", f"--set {path}")
+        except SpecError as error:
+            wrong += error.findings
+            continue
+        wrong += source.findings
+        values = _with_field(values, path.split("."), source.values.get("value"))
+    if wrong:
+        raise WrightError(*wrong, exit_code=EXIT_USAGE)
     return values
 
 
@@ -159,21 +165,18 @@ def _parse_job(
             for finding in error.findings
         ]
         findings = [
-            replace(finding, places=typed_places)
+            replace(finding, places=typed_places, fix=_typed_fix(finding, typed))
             for finding, typed_places in zip(error.findings, places, strict=True)
         ]
         raise SpecError(*findings) from error
 
 
 def _checked_job(values: Mapping[str, Any], cluster: Cluster | None) -> Job:
-    from clusterwright.config.load import check_job_against, job_of
+    from clusterwright.config.load import job_of
     from clusterwright.config.reader import read
 
     fields = {name: value for name, value in values.items() if value is not None}
-    job = job_of(read(json.dumps(fields).encode(), "wright train"))
-    if cluster and (wrong := check_job_against(job, cluster)):
-        raise SpecError(*wrong)
-    return job
+    return job_of(read(json.dumps(fields).encode(), "wright train"), cluster)
 
 
 def _typed(overrides: Overrides) -> Iterator[tuple[str, str]]:
@@ -184,6 +187,15 @@ def _typed(overrides: Overrides) -> Iterator[tuple[str, str]]:
         yield field_name, f"{_OPTIONS.get(field_name, f'--{field_name}')} {shlex.quote(text)}"
     for assignment in overrides.assignments:
         yield assignment.partition("=")[0], f"--set {shlex.quote(assignment)}"
+
+
+def _typed_fix(finding: Finding, typed: Mapping[str, str]) -> str:
+    """Return the fix of a finding about `--set`, as the option in place of the line of a file: `--set nodes=2`."""
+    for location in finding.places:
+        key = location.path.rpartition(".")[2]
+        if key and typed.get(location.path, "").startswith("--set "):
+            return re.sub(rf"(?<![\w.-]){re.escape(key)}: (?=\S)", f"--set {location.path}=", finding.fix)
+    return finding.fix
 
 
 def _typed_location(location: Location, typed: Mapping[str, str], source: Source | None) -> Location:

@@ -80,3 +80,31 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
 def test_the_target_of_ssh_has_the_user():
     """A line without a user leaves it to ssh's own configuration."""
     assert [host.target for host in parse_hostfile("n1\nalice@n2", "hosts")] == ["n1", "alice@n2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("n1 slots=eight", "the number of slots is `eight`"),
+        ("n1 slots=0", "the number of slots is `0`"),
+        ("n1 gpus=4", "a hostfile has no `gpus=`"),
+        ("node[6-4] slots=8", "`node[6-4]` has a descending range; it is node[4-6]"),
+        ("n/1", "`n/1` is not a host"),
+    ],
+)
+def test_each_wrong_line_has_its_own_cause(line, cause):
+    """A count, a key, a range, or the host itself."""
+    with pytest.raises(WrightError) as raised:
+        parse_hostfile(f"n7\n{line}\n", "hosts")
+
+    assert cause in str(raised.value)
+
+
+def test_an_ansible_inventory_is_named_once():
+    """Not each of its lines."""
+    with pytest.raises(WrightError) as raised:
+        parse_hostfile("[gpu]\nn1 ansible_host=10.0.0.1\nn2 ansible_user=x\n", "hosts.ini")
+
+    assert [finding.message for finding in raised.value.findings] == [
+        "hosts.ini is an Ansible inventory, not a hostfile"
+    ]

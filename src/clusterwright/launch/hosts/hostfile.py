@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clusterwright.config.hostlists import MAX_NAME
+from clusterwright.config.hostlists import MAX_NAME, ascending_ranges
 from clusterwright.config.names import expand_valid
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, unreadable_fix
 from clusterwright.file_arguments import read_argument
@@ -18,6 +18,7 @@ _HOST = re.compile(
     r"(?:(?P<user>[A-Za-z_][\w.-]{0,63})@)?(?P<names>[A-Za-z0-9][\w.,\[\]-]*?)(?::(?P<slots>\d{1,4}))?"
 )
 _SLOTS = re.compile(r"(?:slots|cpu|count)=(\d{1,4})")
+_COUNTS = ("slots", "cpu", "count")
 _IGNORED = re.compile(r"(?:max[-_]slots|binding|ifhn|user|path|prefix)=\S*")  # of MPI's own process manager
 _NAME = re.compile(  # never an option of ssh, nor the path of another folder
     rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}"
@@ -83,11 +84,15 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
         fields = line.partition("#")[0].split()
         if fields:
             parsed = _hosts_of(fields)
-            if parsed is None:
+            if isinstance(parsed, str):
                 location = Location(name, number, len(line) - len(line.lstrip()) + 1, source=line)
-                invalid.append(_invalid(_("`{text}` is not a host", text=line.strip()), location))
-            hosts += parsed or ()
+                invalid.append(_invalid(parsed, location))
+            else:
+                hosts += parsed
     if invalid:
+        if _is_inventory(text):
+            message = _("{file} is an Ansible inventory, not a hostfile", file=name)
+            raise WrightError(_invalid(message, Location(name)), exit_code=EXIT_USAGE)
         raise WrightError(*invalid, exit_code=EXIT_USAGE)
     merged = merge(hosts)
     if not merged or len(merged) > MOST_HOSTS:
@@ -114,21 +119,34 @@ def merge(hosts: Iterable[SlotHost]) -> tuple[SlotHost, ...]:
     )
 
 
-def _hosts_of(fields: list[str]) -> list[SlotHost] | None:
-    """Return the hosts of one line; None if it is none of a hostfile."""
+def _is_inventory(text: str) -> bool:
+    """Return whether a text has a group or a variable of an Ansible inventory in INI form."""
+    return re.search(r"(?m)^\s*\[[A-Za-z_][\w:-]*\]\s*$|\sansible_[a-z_]+=", text) is not None
+
+
+def _hosts_of(fields: list[str]) -> list[SlotHost] | str:
+    """Return the hosts of one line; what is wrong with a line that is none of a hostfile."""
     match = _HOST.fullmatch(fields[0])
     if match is None:
-        return None
+        return _("`{text}` is not a host", text=fields[0])
     slots = int(match["slots"]) if match["slots"] else None
     for field in fields[1:]:
+        key, equals, value = field.partition("=")
         if counted := _SLOTS.fullmatch(field):
             slots = int(counted[1])
+        elif key in _COUNTS and equals:
+            return _("the number of slots is `{value}`, which is not a number from 1 to 9999", value=value)
         elif not _IGNORED.fullmatch(field):
-            return None
+            return _("a hostfile has no `{field}`", field=key + equals)
     text = match["names"]
     names = expand_valid(text) if "[" in text else (text,)
-    is_valid = names and slots != 0 and all(_NAME.fullmatch(name) for name in names)
-    return [SlotHost(name, slots, match["user"]) for name in names] if is_valid else None
+    if slots == 0:
+        return _("the number of slots is `{value}`, which is not a number from 1 to 9999", value=slots)
+    if not names and (ascending := ascending_ranges(text)) != text:
+        return _("`{text}` has a descending range; it is {ascending}", text=text, ascending=ascending)
+    if not names or not all(_NAME.fullmatch(name) for name in names):
+        return _("`{text}` is not a host", text=text)
+    return [SlotHost(name, slots, match["user"]) for name in names]
 
 
 def _invalid(message: str, *places: Location) -> Finding:

@@ -203,6 +203,13 @@ def _failed(result: CommandResult, name: str, python: str) -> Problem:
     if result.code == SSH_FAILED:
         if problem := ssh_problem(result, name):
             return Problem(name, problem.message, problem.fix)
+        text = result.last_lines(1)
+        if "Could not resolve hostname" in text:
+            return Problem(
+                name,
+                _("the name does not resolve: {error}", error=text),
+                _("correct the name, or add it to DNS, /etc/hosts or ~/.ssh/config (`HostName`)"),
+            )
         return Problem(
             name,
             _("ssh does not log in without a password: {error}", error=result.last_lines(1) or result.code),

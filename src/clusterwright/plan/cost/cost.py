@@ -115,7 +115,7 @@ def _not_a_figure(text: str) -> Finding:
     from clusterwright.errors import Finding
 
     message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)
-    return Finding("cost-figure", message, _("write it as server=200000:250000:300000 or pue=1.3"))
+    return Finding("cost-figure", message, _("write the figure as server=200000:250000:300000 or pue=1.3"))
 
 
 def _with_user_figures(values: Mapping[str, Estimate], figures: Sequence[str]) -> dict[str, Estimate]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from clusterwright.errors import Finding
-from clusterwright.i18n import N_, _
+from clusterwright.i18n import _
 
 # Columns that a prediction may read. Measured columns are not among them: a row with its measurements
 # deleted, or replaced by nonsense, gives the same prediction.
@@ -68,6 +68,11 @@ class Cells:
             self.wrong(
                 "predict-not-a-size",
                 _("{column} is {value}, which is implausibly large", column=column, value=self.row[column]),
+                _(
+                    "write a whole number of at most {limit} in column `{column}`",
+                    limit=LARGEST.get(column, _LARGEST),
+                    column=column,
+                ),
             )
             return None
         if value < 1 or value != int(value):
@@ -78,6 +83,7 @@ class Cells:
                     column=column,
                     value=self.row[column],
                 ),
+                _("write a whole number above 0 in column `{column}`, such as 8", column=column),
             )
             return None
         return int(value)
@@ -90,6 +96,7 @@ class Cells:
         self.wrong(
             "predict-not-a-size",
             _("{column} is {value}, which is not above 0", column=column, value=self.row[column]),
+            _("write a number above 0 in column `{column}`, such as 8", column=column),
         )
         return None
 
@@ -109,6 +116,7 @@ class Cells:
             self.wrong(
                 "predict-not-a-number",
                 _("{column} is `{value}`, which is not a number", column=column, value=self.row[column]),
+                _("write digits in column `{column}`, such as 64 or 4e9", column=column),
             )
             return None
         return value
@@ -119,8 +127,8 @@ class Cells:
         if column:
             self.inferred.add(column)
 
-    def wrong(self, code: str, message: str, fix: str = N_("correct this row of the table")) -> None:
+    def wrong(self, code: str, message: str, fix: str) -> None:
         """Add a problem of the row, once; the row is refused after all problems are collected."""
-        finding = Finding(code, message, _(fix))
+        finding = Finding(code, message, fix)
         if finding not in self.problems:
             self.problems.append(finding)

@@ -91,6 +91,7 @@ def _zero(cells: Cells, setting: Setting) -> int:
             cells.wrong(
                 "predict-not-a-size",
                 _("zero_stage is {text}, but must be 0, 1, 2 or 3", text=cells.text("zero_stage")),
+                _("write 0, 1, 2 or 3 for zero_stage, such as 3 for FSDP"),
             )
         return 3 if "use-megatron-fsdp" in setting.settings else int(requested)
     if mentions(cells, r"\bFSDP|\bHSDP") or setting.stack.family == "fsdp":

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError
 from clusterwright.i18n import _, _n
 from clusterwright.plan.predict import headers, table
 from clusterwright.plan.predict.answers import answer, refused
+from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.lookup import CatalogLookup
 from clusterwright.plan.predict.runs import run_of
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.predict.answers import PredictedAnswer
     from clusterwright.plan.run import Run
 
+_COUNTS = ("num_gpus", "gpus_per_node", "layers", "hidden", "heads")
 _PIECE = 500  # rows; a piece takes about a second
 Spread: TypeAlias = (
     "Callable[[Callable[[table.Table], list[PredictedAnswer]], Iterable[table.Table]],"
@@ -46,7 +49,12 @@ def predict(
     `spread` maps over pieces of the table like `map`, possibly in several processes.
     """
     source_table = table.read(data, file)
-    sort = headers.sort_of(source_table.columns, file)
+    try:
+        sort = headers.sort_of(source_table.columns, file)
+    except WrightError as error:
+        raise WrightError(
+            *error.findings, *_invalid_cells(source_table, file), exit_code=EXIT_USAGE
+        ) from error
     pieces = [
         replace(source_table, lines=source_table.lines[start : start + _PIECE])
         for start in range(0, len(source_table.lines), _PIECE)
@@ -71,6 +79,17 @@ def predict(
     text = table.written(columns, out, source_table.delimiter)
     remarks = _remarks(source_table, sort, replaced=len(source_columns) < len(source_table.columns))
     return Predicted(text, sort.name, len(out), failed, tuple(problems), remarks)
+
+
+def _invalid_cells(source_table: table.Table, file: str) -> Iterator[Finding]:
+    """Yield the problems of rows that do not depend on the missing columns: their length, and cells of counts."""
+    for line in islice(source_table.lines, _PIECE):
+        cells = Cells.from_row(source_table.row(line))
+        if finding := _ragged(source_table, line):
+            yield _with_location(finding, file, line.number)
+        for column in _COUNTS:
+            cells.integer(column)
+        yield from (_with_location(finding, file, line.number) for finding in cells.problems)
 
 
 def _answers(
@@ -106,17 +125,23 @@ def run_at(
     return run_of(source_table.row(matches[0]), CatalogLookup(user_catalog))
 
 
+def _ragged(source_table: table.Table, line: table.TableLine) -> Finding | None:
+    """Return the finding about a row whose length differs from the header's; None for others."""
+    if len(line.cells) == len(source_table.columns):
+        return None
+    message = _(
+        "the row has {count} cells, the header {expected}",
+        count=len(line.cells),
+        expected=len(source_table.columns),
+    )
+    return Finding("predict-ragged-row", message, _("quote cells that contain a comma, and leave none out"))
+
+
 def _row(
     source_table: table.Table, line: table.TableLine, sort: headers.Sort, lookup: CatalogLookup
 ) -> PredictedAnswer:
-    if len(line.cells) != len(source_table.columns):
-        message = _(
-            "the row has {count} cells, the header {expected}",
-            count=len(line.cells),
-            expected=len(source_table.columns),
-        )
-        fix = _("quote cells that contain a comma, and leave none out")
-        return refused(Finding("predict-ragged-row", message, fix))
+    if finding := _ragged(source_table, line):
+        return refused(finding)
     return answer(source_table.row(line), sort, lookup, line.remark)
 
 

@@ -8,7 +8,7 @@ from clusterwright.config.clash import Clash, loops, members, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.people import User
 from clusterwright.config.source import Loc, dotted
-from clusterwright.errors import unknown_name_fix
+from clusterwright.errors import closest_name, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.slurm.account_settings import ASSOCIATION_SETTINGS, QOS_SETTINGS
 
@@ -133,6 +133,9 @@ def _loops(parents: dict[str, tuple[str, ...]]) -> Iterator[Clash]:
 def _teams_without_members(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
     """Yield a clash for each team without members; a parent team needs none."""
     members = {team for user in cluster.users.values() for team in (user.team, *user.additional_teams)}
+    members |= {
+        closest_name(team, cluster.teams) or "" for team in members - set(cluster.teams)
+    }  # misspelled
     for name in cluster.teams:
         if name not in members and name not in parents:
             message = _("team `{name}` has no members, so its share is unused", name=name)

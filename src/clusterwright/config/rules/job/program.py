@@ -29,9 +29,8 @@ def program(job: Job) -> Iterator[Clash]:
         yield Clash("command-or-recipe", message, fix, ((),))
     if len(entry_points) > 1:
         message = _("the job sets {fields}, but runs only one program", fields=names(entry_points))
-        yield Clash(
-            "command-or-recipe", message, _("remove all but one"), tuple((name,) for name in entry_points)
-        )
+        sides = tuple((name,) for name in entry_points)
+        yield Clash("command-or-recipe", message, _("remove all but one"), sides, is_presence=True)
     yield from _command(job.command or ())
     if job.arguments and job.recipe is None:
         yield Clash(
@@ -39,6 +38,7 @@ def program(job: Job) -> Iterator[Clash]:
             _("`arguments` are for a recipe, but the job has no recipe"),
             _('write the arguments into the command: [train.py, --steps, "300"]'),
             (("arguments",),),
+            needs=(("recipe",),),
         )
 
 

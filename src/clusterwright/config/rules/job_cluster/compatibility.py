@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from clusterwright.config.clash import Clash, In, is_within, names, unknown
@@ -27,8 +28,8 @@ def partition_capacity(job: Job, cluster: Cluster) -> Iterator[Clash]:
         locs = (In("job", ("partition",)), In("cluster", ("partitions",)))
         yield unknown(_("the job"), _("partition"), name, cluster.partitions, locs)
         return
-    yield from _gpus_and_hosts(job, cluster, name)
-    yield from _time_and_team(job, cluster, name)
+    for clash in (*_gpus_and_hosts(job, cluster, name), *_time_and_team(job, cluster, name)):
+        yield replace(clash, needs=(("partition",),))
 
 
 def _without_partition(cluster: Cluster) -> Clash:
@@ -55,11 +56,9 @@ def _gpus_and_hosts(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
             _("set gpus_per_node to {limit} or less", limit=most),
             (In("job", ("gpus_per_node",)), In("cluster", ("partitions", name, limit))),
         )
-        return
     # On hosts without GPUs the ranks run on the CPUs.
-    suitable_groups = [
-        group for group in groups.values() if group.gpus and group.gpus.count >= job.gpus_per_node
-    ]
+    gpus = min(job.gpus_per_node, most) if largest else job.gpus_per_node
+    suitable_groups = [group for group in groups.values() if group.gpus and group.gpus.count >= gpus]
     suitable_groups = suitable_groups if largest else list(groups.values())
     hosts, spares = sum(len(group.names()) for group in suitable_groups), job.recovery.spare_nodes
     if job.nodes + spares > hosts:
@@ -72,7 +71,7 @@ def _gpus_and_hosts(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
                 requested=job.nodes + spares,
                 partition=name,
                 hosts=hosts,
-                gpus=job.gpus_per_node,
+                gpus=gpus,
             ),
             _("request at most {hosts} hosts, standby hosts included", hosts=hosts),
             (*(In("job", side) for side in sides), In("cluster", ("partitions", name, "nodes"))),
