@@ -152,7 +152,11 @@ def test_a_folder_that_a_host_does_not_see_is_refused(shared, a_job, monkeypatch
 
     hosts = [SlotHost("h1"), SlotHost("h2")]
     with pytest.raises(WrightError, match="h2: the host does not see") as raised:
-        start_on_hosts(a_job(nodes=2), hosts, shared, remotes={"h1": Elsewhere(1), "h2": OwnFolder(2)})
+        start_on_hosts(
+            a_job(nodes=2), hosts, shared / "new", remotes={"h1": Elsewhere(1), "h2": OwnFolder(2)}
+        )
+
+    assert not (shared / "new").exists()
 
     assert raised.value.code == "hosts-unfit"
     assert not list(shared.iterdir())

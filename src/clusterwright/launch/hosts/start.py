@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from clusterwright.config.job import Job
@@ -81,8 +82,15 @@ def start_on_hosts(
     require_capacity(job, hosts)
     python = rank_python(job)
     reach = remotes or {host.name: remote_to(host) for host in hosts}
+    is_new = not folder.exists()
     folder = create_runs_folder(folder)
-    checked = check_hosts(hosts, job, python, folder, reach)
+    try:
+        checked = check_hosts(hosts, job, python, folder, reach)
+    except WrightError:
+        if is_new:
+            with suppress(OSError):  # a run of another command may be in it by now
+                folder.rmdir()
+        raise
     now = (clock or SystemClock()).now()
     copy = snapshot(job.code, base_folder) if job.code else None
     install_library(Host(LocalMachine(), "localhost"), str(folder))
