@@ -277,12 +277,12 @@ def _without_invalid(
             section = section.get(part) if isinstance(section, dict) else None
         if not path or not isinstance(section, dict):
             continue
-        name, other = path[-1], intended.get(loc, loc)[-1]
+        name, meant = path[-1], intended.get(loc, loc)[-1]
         value = section.pop(name, None)
         examples = find_schema(schema, values, tuple(path)).get("examples")
         is_required = name in find_schema(schema, values, tuple(path[:-1])).get("required", ())
-        if other != name and loc in intended:
-            section.setdefault(other, value)
+        if meant != name and loc in intended:
+            section.setdefault(meant, value)
         elif loc in intended.values() and value is not None:
             section[name] = value
         elif is_required and kind == "cluster" and examples and isinstance(examples[0], tuple):

@@ -215,8 +215,8 @@ def _existing_zone(value: str) -> str:
     if not zones or value in zones:  # a machine may have no tz database
         return value
     cities = {zone.rpartition("/")[2].lower(): zone for zone in sorted(zones, reverse=True)}
-    word = value.rpartition("/")[2].replace(" ", "_").lower()
-    closest = cities.get(word) or closest_name(value, zones) or cities.get(closest_name(word, cities) or "")
+    city = value.rpartition("/")[2].replace(" ", "_").lower()
+    closest = cities.get(city) or closest_name(value, zones) or cities.get(closest_name(city, cities) or "")
     fix = _("did you mean `{suggestion}`?", suggestion=closest) if closest else _(_ZONE_FIX)
     raise refuse("bad-name", _("time zone `{value}` does not exist", value=value), fix)
 

@@ -19,7 +19,7 @@ _KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'\[\]{},#&*!|>%@`][
 _NO_COLON = re.compile(r"([A-Za-z_][\w.-]*)(?:\s*[:\uff1a=]\s*|\s+)(?!\s)(.*)")
 _ITEMS = re.compile(r"(?:-\s+)*(?:-$)?")
 _BLOCK = re.compile(r"[|>][-+0-9]{0,2}\s*(#.*)?$")
-_MARKS = re.compile(r"\s*([&!]\S*\s*)*")  # an anchor and a tag, which the reader refuses
+_PROPERTIES = re.compile(r"\s*([&!]\S*\s*)*")  # an anchor and a tag, which the reader refuses
 _COMMENT = re.compile(r"(^|\s)#.*$")
 _QUOTED = {'"': r'(?:[^"\\]|\\.)*"', "'": r"(?:[^']|'')*'"}  # the rest of a quoted text, with its end
 _PAIRS = {"[": "]", "{": "}"}
@@ -75,7 +75,7 @@ class _Scan:
     """The state of the scan: the lines with their repairs, and the columns of the open sections."""
 
     lines: list[str]
-    is_cut: bool  # the last line has no end
+    is_truncated: bool  # the last line has no end
     faults: dict[int, Fault] = field(default_factory=dict)  # by index of the line
     columns: list[int] = field(default_factory=list)
     dashes: set[int] = field(default_factory=set)  # columns of the items of lists
@@ -84,8 +84,12 @@ class _Scan:
     def report(self, index: int, column: int, kind: str, repaired: str, repaired_index: int = -1) -> None:
         """Report a fault, one of a line, and repair it."""
         target = index if repaired_index < 0 else repaired_index
-        first = self.faults.get(index, Fault(index + 1, column + 1, _(_PROBLEMS[kind]), ""))
-        if kind in ("bracket", "quote") and not any(map(str.strip, self.lines[target + 1 :])) and self.is_cut:
+        fault = self.faults.get(index, Fault(index + 1, column + 1, _(_PROBLEMS[kind]), ""))
+        if (
+            kind in ("bracket", "quote")
+            and not any(map(str.strip, self.lines[target + 1 :]))
+            and self.is_truncated
+        ):
             fix = _("close the open bracket or quote; the file may be truncated")
         elif kind in ("tab", "indent"):
             text = printable(repaired.strip())
@@ -95,7 +99,7 @@ class _Scan:
             fix = _("close it: write line {number} as `{line}`", number=target + 1, line=text)
         else:
             fix = _("write it as `{line}`", line=printable(repaired.strip()))
-        self.faults[index] = replace(first, fix=fix)
+        self.faults[index] = replace(fault, fix=fix)
         self.lines[target] = repaired
 
     def line(self, index: int) -> int:
@@ -118,8 +122,8 @@ class _Scan:
             return self._no_key(index, indent, column)
         if not self._aligned(index, indent, column):
             return self.line(index)
-        marks = _MARKS.match(line, key.end())
-        start = marks.end() if marks else key.end()
+        properties = _PROPERTIES.match(line, key.end())
+        start = properties.end() if properties else key.end()
         self.opens = not _COMMENT.sub("", line[start:]).strip()
         if self.opens:
             return index + 1
@@ -132,19 +136,19 @@ class _Scan:
         if "\t" not in start:
             return
         blank = re.match(r"\s*", line)
-        before = blank[0] if blank else ""
-        widths = [len(before.expandtabs(width)) for width in _TAB_WIDTHS]
+        indentation = blank[0] if blank else ""
+        widths = [len(indentation.expandtabs(width)) for width in _TAB_WIDTHS]
         deeper = max(self.columns, default=0)
-        after = (
+        indents = (
             _indent(text)
             for text in islice(self.lines, index + 1, None)
             if not _is_blank(text) and "\t" not in text
         )
-        following = next(after, -1)
+        following = next(indents, -1)
         fitting = [following] if following > deeper or (not self.opens and following in self.columns) else []
         fitting += [width for width in widths if width in self.columns or (self.opens and width > deeper)]
-        width = (fitting or widths)[0] if "\t" in before else len(before)
-        repaired = " " * width + start[len(before) :].replace("\t", " ") + line[len(start) :]
+        width = (fitting or widths)[0] if "\t" in indentation else len(indentation)
+        repaired = " " * width + start[len(indentation) :].replace("\t", " ") + line[len(start) :]
         self.report(index, line.index("\t"), "tab", repaired)
 
     def _aligned(self, index: int, indent: int, column: int) -> bool:
@@ -160,8 +164,8 @@ class _Scan:
         if (self.opens and not closed) or column > indent or column in self.dashes:
             self.columns.append(column)
             return True
-        near = [*closed[-1:], *self.columns[-1:]]
-        target = min(near, key=lambda number: abs(number - column))
+        candidates = [*closed[-1:], *self.columns[-1:]]
+        target = min(candidates, key=lambda number: abs(number - column))
         self.columns += closed[-1:] if target in closed else []
         self.report(index, column, "indent", " " * target + self.lines[index].lstrip())
         return False
@@ -197,8 +201,8 @@ class _Scan:
                 break
             if ("\t" in blank or len(blank) == indent) and _KEY.match(line, len(blank)):
                 return True, False
-        after = later[0] if later else ""
-        return False, _indent(after) > indent and bool(_KEY.match(after, _indent(after)))
+        next_line = later[0] if later else ""
+        return False, _indent(next_line) > indent and bool(_KEY.match(next_line, _indent(next_line)))
 
     def _continued(self, index: int, parent: int) -> int:
         """Return the index after the lines that continue a value without quotes."""
@@ -244,11 +248,11 @@ class _Flow:
         while index < len(self._scan.lines):
             if index > self._index and self._ends_before(self._scan.lines[index]):
                 break
-            position, quote = self._one_line(index, position, quote)
+            position, quote = self._scan_line(index, position, quote)
             if position < 0:  # repaired: scan it once more
-                return self._again(index)
+                return self._rescan(index)
             if not quote and not self._open:
-                return self._rest(index, position)
+                return self._trailing_text(index, position)
             index, position = index + 1, 0
         if quote:
             return self._close_quote(quote)
@@ -258,7 +262,7 @@ class _Flow:
         """Return whether a line is outside the value: not further to the right than its key; a bracket's end may be."""
         return bool(line.strip()) and _indent(line) <= self._parent and line.lstrip()[0] not in "]}#"
 
-    def _one_line(
+    def _scan_line(
         self, index: int, position: int, quote: tuple[str, int, int] | None
     ) -> tuple[int, tuple[str, int, int] | None]:
         """Scan a line; return where the value ends or the line does, and the open quote; -1 after a repair."""
@@ -303,20 +307,20 @@ class _Flow:
         self._scan.report(opener_index, column, "bracket", repaired, index)
         return False
 
-    def _again(self, index: int) -> int:
+    def _rescan(self, index: int) -> int:
         return (
             _Flow(self._scan, self._index, self._start, self._parent).end() if index >= self._index else index
         )
 
-    def _rest(self, index: int, position: int) -> int:
+    def _trailing_text(self, index: int, position: int) -> int:
         """Report what follows the end of the value on its line."""
         line = self._scan.lines[index]
-        rest = line[position:]
-        if not rest.strip() or re.match(r"\s+#", rest):
+        trailing = line[position:]
+        if not trailing.strip() or re.match(r"\s+#", trailing):
             return index + 1
         if index not in self._scan.faults:
             value = _COMMENT.sub("", line[self._start :]).rstrip() if index == self._index else ""
-            if value and not set(rest.strip()) <= set("]}"):
+            if value and not set(trailing.strip()) <= set("]}"):
                 repaired = line[: self._start] + json.dumps(value, ensure_ascii=False)
             else:
                 repaired = line[:position]
@@ -330,7 +334,7 @@ class _Flow:
         tail = re.search(r"[\]}\s,]*$", body) if self._open else None
         position = max(tail.start() if tail else len(body), column + 1)
         self._scan.report(index, column, "quote", body[:position] + char + body[position:])
-        return self._again(index)
+        return self._rescan(index)
 
     def _close_brackets(self, index: int) -> int:
         """Close the open brackets before the line at which the next key begins."""
