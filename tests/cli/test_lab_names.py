@@ -8,7 +8,8 @@ from clusterwright.lab import state
 
 
 @pytest.mark.parametrize(
-    ("call", "fix"), [(lambda: shell("gpu-node1"), "name the lab: --name first"), (status, "name the lab: first")]
+    ("call", "fix"),
+    [(lambda: shell("gpu-node1"), "name the lab: --name first"), (status, "name the lab: first")],
 )
 def test_the_fix_names_a_lab_as_the_command_takes_it(call, fix, tmp_path, monkeypatch):
     """An option of `shell`, whose arguments are a host and a command; an argument of the others."""
