@@ -32,8 +32,6 @@ from ruamel.yaml.events import (
 
 from clusterwright.config.other_files import other_file
 from clusterwright.config.source import MAX_EXCERPT, Loc, Source, Spot, dotted, printable
-from clusterwright.config.yaml_faults import yaml_faults
-from clusterwright.config.yaml_syntax import conflict_fix, other_file_fix, parser_finding
 from clusterwright.errors import Finding, Location, SpecError
 from clusterwright.i18n import N_, _
 from clusterwright.units import MAX_INT64, human_size
@@ -123,6 +121,9 @@ def _syntax_findings(source: Source, reason: YAMLError) -> list[Finding]:
 
     Only the parser's own for JSON, an unfinished merge, and a file of another kind.
     """
+    from clusterwright.config.yaml_faults import yaml_faults
+    from clusterwright.config.yaml_syntax import conflict_fix, other_file_fix, parser_finding
+
     first = parser_finding(source, reason)
     if source.text.lstrip()[:1] == "{" or conflict_fix(source.text) or other_file_fix(source.file):
         return [first]
@@ -190,6 +191,8 @@ class _Reader:
         return {}
 
     def _no_mapping(self, value: Any, location: Location) -> None:
+        from clusterwright.config.yaml_syntax import other_file_fix
+
         fix = other_file_fix(self._source.file) or _("start from `wright init`, or write `key: value` lines")
         default_message = N_("the file is one value; a cluster or job file is a mapping of keys")
         message = _(_NO_MAPPING.get(type(value), default_message))
