@@ -106,6 +106,15 @@ def test_the_action_validates_the_files_of_its_inputs(action):
     assert "cluster.yaml can run it" in result.stderr
 
 
+def test_the_action_validates_a_file_of_any_name(action, site):
+    """Git writes names outside ASCII in quotes, unless it is told not to."""
+    (site / "集群").mkdir()
+    (site / "集群/cluster.yaml").write_text(f"{CLUSTER}nodez: 1\n")
+    run(site, ["git", "add", "-A"])
+
+    assert "集群/cluster.yaml: 1 error" in action().stderr
+
+
 def test_the_action_fails_without_a_file(action):
     """A wrong pattern is not a success."""
     result = action(files="clusters/*.yaml")

@@ -372,3 +372,13 @@ def test_a_newline_in_a_name_that_the_kernel_quotes_begins_no_message(tmp_path, 
         for text, is_lost in ((xid, True), (crash + "\n" * newlines + indent + xid + "[400000+1000]", False)):
             path.write_text(f"{start}usb 1-1: new device\n{start}{text}\n")
             assert any("xid" in diagnosis.mode for diagnosis in diagnose_log(path)) is is_lost
+
+
+@pytest.mark.parametrize("length", [1, 4000])
+def test_a_carriage_return_in_a_name_that_the_kernel_quotes_begins_no_line(tmp_path, length):
+    """A mount names its source, in any length; in a log of a program it ends a line, as in progress bars."""
+    xid = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus"
+    path = tmp_path / "dmesg.log"
+    for start, is_lost in (("[  142.123456] tmpfs: Unknown parameter '", False), ("step 3 of 9", True)):
+        path.write_text(f"{start}{'x' * length}\r[  143.123456] {xid}'\n")
+        assert any("xid" in diagnosis.mode for diagnosis in diagnose_log(path)) is is_lost

@@ -14,6 +14,7 @@ _INFORMS = re.compile(
 )
 HEAD = 120  # characters in which a line has its level
 CHARS_BEFORE, CHARS_AFTER = 1500, 3000  # characters of a line that are kept around a match
+LONG = 8192  # bytes before a match in which its line begins; a path that the kernel quotes has up to 4096
 BACK = 2048  # bytes before a line without a timestamp in which one is searched,
 BACK_LINES = 12  # and lines
 # A fault of a GPU in a line of the driver, and the begin of a line of the kernel, as dmesg and the journal print them;
@@ -191,16 +192,24 @@ def is_of_kernel(text: str) -> bool:
 
 
 class Line:
-    """The line around an offset of a block; a carriage return ends a line, as in progress bars."""
+    """The line around an offset of a block; a carriage return ends a line, as in progress bars.
+
+    In a line of the kernel it ends none: a name that the kernel quotes may have one, and then any text.
+    """
 
     def __init__(self, data: bytes, offset: int, year: int) -> None:
         low, high = max(0, offset - CHARS_BEFORE), min(len(data), offset + CHARS_AFTER)
         self._data, self._year = data, year
         end = data.find(b"\n", offset, high)
-        end = high if end < 0 else end
-        back = data.find(b"\r", offset, end)
-        self.end = end if back < 0 else back
-        self.begin = max(low, data.rfind(b"\n", low, offset) + 1, data.rfind(b"\r", low, offset) + 1)
+        self.end = high if end < 0 else end
+        self.begin = max(low, data.rfind(b"\n", low, offset) + 1)
+        start = data.rfind(b"\n", max(0, offset - LONG), offset) + 1
+        if _KERNEL_LINE.match(data, start):
+            self.begin = start
+        else:
+            self.begin = max(self.begin, data.rfind(b"\r", self.begin, offset) + 1)
+            back = data.find(b"\r", offset, self.end)
+            self.end = self.end if back < 0 else back
 
     @cached_property
     def text(self) -> str:
