@@ -60,7 +60,7 @@ def violation(name, rule):
 @pytest.mark.parametrize(("name", "rule"), CASES)
 def test_every_option_of_a_rule_exists(name, rule):
     """A rule about an option that was renamed would never apply."""
-    options = rule.options if isinstance(rule, Exclusion) else (rule.option, *rule.others)
+    options = rule.options if isinstance(rule, Exclusion) else (rule.option, *rule.prerequisites)
 
     assert set(options) <= set(OPTIONS[name])
 
@@ -80,7 +80,7 @@ def test_a_contradiction_is_named_with_all_other_mistakes(name, rule):
     )
 
     messages = [finding.message for finding in error.findings]
-    options = rule.options if isinstance(rule, Exclusion) else (rule.option, *rule.others)
+    options = rule.options if isinstance(rule, Exclusion) else (rule.option, *rule.prerequisites)
     found = [finding for finding in error.findings if all(option in finding.message for option in options)]
     assert [finding.code for finding in found] == [rule.code], messages
     assert error.exit_code == EXIT_USAGE
@@ -101,7 +101,7 @@ def test_a_contradiction_is_refused_before_the_command_runs(name, rule):
 @pytest.mark.parametrize(("name", "rule"), [case for case in CASES if isinstance(case[1], RequiredOption)])
 def test_each_of_the_needed_options_is_enough(name, rule):
     """No finding is about the rule then."""
-    for other in rule.others:
+    for other in rule.prerequisites:
         error = error_of([*name.split(), *violation(name, rule), with_value(name, other)])
 
         assert "has no effect without" not in str(error), error
@@ -114,6 +114,6 @@ def test_what_the_help_of_an_option_requires_is_a_rule(name):
     for option in COMMANDS[name].options:
         if match := re.match(r"With (--[-\w]+(?: or --[-\w]+)*):", option.help):
             needed = set(match[1].split(" or "))
-            others = [set(rule.others) for rule in rules if rule.option == option.names[0]]
+            others = [set(rule.prerequisites) for rule in rules if rule.option == option.names[0]]
             assert others, (option.names[0], needed)
             assert needed <= others[0]

@@ -40,18 +40,18 @@ class RequiredOption:
     """An option that has no effect without one of some others."""
 
     option: str
-    others: tuple[str, ...]
+    prerequisites: tuple[str, ...]
     code: str = "usage"
 
     def finding(self, typed: frozenset[str]) -> Finding | None:
         """Return what is wrong with a line of these options; None if nothing is."""
         from clusterwright.errors import Finding
 
-        if self.option not in typed or typed & {*self.others}:
+        if self.option not in typed or typed & {*self.prerequisites}:
             return None
-        others = _(" or ").join(self.others)
-        message = _("{option} has no effect without {others}", option=self.option, others=others)
-        fix = _("add {others}, or leave out {option}", option=self.option, others=others)
+        prerequisites = _(" or ").join(self.prerequisites)
+        message = _("{option} has no effect without {others}", option=self.option, others=prerequisites)
+        fix = _("add {others}, or leave out {option}", option=self.option, others=prerequisites)
         return Finding(self.code, message, fix)
 
 

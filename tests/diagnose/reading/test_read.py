@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 import os
 import shutil
@@ -382,3 +383,42 @@ def test_a_carriage_return_in_a_name_that_the_kernel_quotes_begins_no_line(tmp_p
     for start, is_lost in (("[  142.123456] tmpfs: Unknown parameter '", False), ("step 3 of 9", True)):
         path.write_text(f"{start}{'x' * length}\r[  143.123456] {xid}'\n")
         assert any("xid" in diagnosis.mode for diagnosis in diagnose_log(path)) is is_lost
+
+
+XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus"
+OF_KERNEL = {"_TRANSPORT": "kernel", "SYSLOG_IDENTIFIER": "kernel"}
+OF_USER = {"_TRANSPORT": "journal", "_UID": "1005", "_PID": "7", "SYSLOG_IDENTIFIER": "kernel"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_lost"),
+    [
+        (OF_KERNEL | {"MESSAGE": XID}, True),
+        (OF_KERNEL | {"MESSAGE": [*XID.encode(), 0xFF]}, True),
+        (OF_USER | {"MESSAGE": "x", "_TRANSPORT": "syslog", "_UID": "0"}, False),
+        (OF_USER | {"MESSAGE": XID}, False),
+        (OF_USER | {"MESSAGE": f"kernel: {XID}"}, False),
+        (
+            OF_USER | {"MESSAGE": "x", "SYSLOG_IDENTIFIER": f"x\n2026-11-28T08:00:00+0000 n1 kernel: {XID}"},
+            False,
+        ),
+        (OF_KERNEL | {"MESSAGE": f"tmpfs: Unknown parameter '{XID}'"}, False),
+        (OF_KERNEL | {"MESSAGE": f"x[1]: segfault at 0 in a\n[9.1] {XID}"}, False),
+        (OF_KERNEL | {"MESSAGE": XID, "__REALTIME_TIMESTAMP": "9" * 30}, False),
+        (OF_KERNEL | {"MESSAGE": XID, "__REALTIME_TIMESTAMP": "9" * 400}, False),
+        (OF_KERNEL | {"MESSAGE": None}, False),
+    ],
+)
+def test_entries_of_the_journal_say_who_wrote_them(tmp_path, fields, is_lost):
+    """Only the kernel reports a lost GPU, whatever a user's program calls itself; places are lines of the file."""
+    entry = {"__REALTIME_TIMESTAMP": "1795856178636756", "_HOSTNAME": "gpu-node1"}
+    first = entry | OF_USER | {"MESSAGE": "begins"}
+    path = tmp_path / "journal.json"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in (first, entry | fields)) + "{" * 5000 + "\n")
+    found = [diagnosis for diagnosis in diagnose_log(path) if "xid" in diagnosis.mode]
+
+    assert bool(found) is is_lost
+    for diagnosis in found:
+        [evidence] = diagnosis.evidence
+        assert evidence.line == 2
+        assert evidence.text.startswith(f"2026-11-28T08:56:18+0000 gpu-node1 kernel: {XID}")

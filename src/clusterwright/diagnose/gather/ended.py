@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from clusterwright.diagnose.gather import measure
@@ -18,6 +17,7 @@ from clusterwright.diagnose.gather.live import live
 from clusterwright.diagnose.gather.sections import INDENT, sections
 from clusterwright.diagnose.gather.slurm_records import Window, of_slurm, outputs, state_of, user_of, window
 from clusterwright.diagnose.reading import LogSource, of_bytes, of_text
+from clusterwright.diagnose.reading.journal_text import entry_prefix
 from clusterwright.diagnose.reading.read import TimeBudget
 from clusterwright.edge.bundler import RUN_METRICS, RUN_TEXTS
 from clusterwright.edge.host import Host
@@ -248,8 +248,7 @@ def _journal_text(output: str, host: str) -> str:
     """Return entries of the journal (JSON) as one line for each: a newline in an entry begins no line of its own."""
     entries = filter(None, map(journal.parse_entry, output.split("\n")))
     return "\n".join(
-        f"{datetime.fromtimestamp(entry.time, UTC):%Y-%m-%dT%H:%M:%S+0000} {host} {entry.identifier}"
-        f"{entry.pid and f'[{entry.pid}]'}: {line}"
+        f"{entry_prefix(entry, host)}{line}"
         for entry in entries
         for line in journal.message_lines(entry.text)
     )

@@ -56,6 +56,17 @@ def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[LogBlock]:
         carried = data[end:]
 
 
+JOURNAL_FIELD = b'"__REALTIME_TIMESTAMP"'  # in each line of `journalctl -o json`
+
+
+def _without_fields(block: LogBlock) -> LogBlock:
+    """Return a block of `journalctl -o json` as a block of as many lines of text."""
+    from clusterwright.diagnose.reading.journal_text import journal_text
+
+    data = journal_text(block.data)
+    return LogBlock(data, block.line, len(data))
+
+
 # Lines that report a failure; "failed" alone is in many lines of runs that succeed.
 _ERROR = re.compile(
     r"\b(?:ERROR|FATAL|CRITICAL)\b|^(?:[\w.-]+: )?(?:fatal|panic|error|Error)\b ?:|\b(?:fatal error|core dumped)\b"
@@ -238,12 +249,14 @@ class _LogReader:
 
     def read(self, memory_bytes: int | None) -> Observations:
         self._budget.begin_source()
+        is_journal = False
         try:
             with reading(self._source) as stream:
                 for number, block in enumerate(blocks(stream)):
                     if number == 0 and is_binary(block.data[:HEAD]):
                         return Observations(unread=((self._source.name, _("not a text file")),))
-                    self._block(block)
+                    is_journal = is_journal or (number == 0 and JOURNAL_FIELD in block.data[:HEAD])
+                    self._block(_without_fields(block) if is_journal else block)
                     self._saturated |= self._store.saturated_texts()
                     if self._saturated:
                         self._scanner = self._scanner.exclude_texts(self._saturated)

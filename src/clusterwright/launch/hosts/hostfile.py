@@ -46,7 +46,7 @@ class SlotHost:
 
 def slot_host(target: str) -> SlotHost:
     """Return the host of an argument of ssh: `host` or `user@host`."""
-    user, _at, name = target.rpartition("@")
+    user, _sign, name = target.rpartition("@")
     return SlotHost(name, user=user or None)
 
 

@@ -11,13 +11,15 @@ from typing import List, NamedTuple, Optional
 
 JOURNALCTL = ("journalctl", "-q", "--no-pager")
 LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # as str.splitlines()
+_FIELDS = ("__CURSOR", "SYSLOG_IDENTIFIER", "_PID", "_TRANSPORT", "_UID", "_HOSTNAME")
 REPAIR_UNIT = "clusterwright-repair.service"  # of systemd, so only root can start it
 
 
 class Entry(NamedTuple):
     """An entry of the journal: wall-clock time in seconds, priority of syslog(3), text, and who logged it.
 
-    A program chooses its identifier itself; a kernel entry has `kernel`.
+    A program chooses its identifier itself; a kernel entry has `kernel`. journald sets process id, transport, user id
+    and host.
     """
 
     time: float
@@ -26,6 +28,9 @@ class Entry(NamedTuple):
     cursor: str
     identifier: str = ""
     pid: str = ""
+    transport: str = ""
+    uid: str = ""
+    host: str = ""
 
 
 def message_lines(text: str) -> List[str]:
@@ -51,9 +56,8 @@ def parse_entry(line: str) -> Optional[Entry]:
         if not isinstance(text, str):
             return None
         when, priority = int(row["__REALTIME_TIMESTAMP"]) / 1e6, int(row.get("PRIORITY", 6))
-        identifier, pid = (str(row.get(name, "")) for name in ("SYSLOG_IDENTIFIER", "_PID"))
-        return Entry(when, priority, text, str(row.get("__CURSOR", "")), identifier, pid)
-    except (ValueError, LookupError, TypeError):
+        return Entry(when, priority, text, *(str(row.get(name, "")) for name in _FIELDS))
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
         return None
 
 
