@@ -246,12 +246,9 @@ def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool, otherwi
     paths = ", ".join(map(str, candidates))
     is_set = os.environ.get(VARIABLE)
     option = cluster_option(_named_otherwise() or Path("cluster.yaml"))
-    note = _("{paths} (named by ${variable})") if is_set else _("{paths} (${variable} is not set)")
-    paths = note.format(paths=paths, variable=VARIABLE)
-    if is_set:
-        fix = _("correct ${variable} or unset it, or pass {option}", option=option, variable=VARIABLE)
-    elif accepts_login:
-        paths = _("{paths} and Slurm on this machine", paths=paths)
+    paths = paths if is_set else _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
+    if accepts_login:
+        paths = paths if is_set else _("{paths} and Slurm on this machine", paths=paths)
         fix = _(
             "pass {option}, or --cluster ssh://HOST with a login host of any Slurm cluster;"
             " or export {variable}=/path/to/cluster.yaml",

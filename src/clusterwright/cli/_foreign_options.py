@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 from clusterwright.i18n import N_, _
 
@@ -23,7 +22,6 @@ _EQUIVALENTS = {
     "--partition": "-p --queue",
     "--batch": "--forks --serial --parallel --max_parallel",
     "--wait": "--timeout --max_wait",
-    "--tag": "-t",
     "--time": "-t --time_limit --walltime",
     "--name": "-J --job_name",
     "--array": "-a",
@@ -109,7 +107,7 @@ _INSTEAD = {
     },
     "logs": {
         "--tail --lines --head -n": N_(
-            "leave out {option}: all lines are printed; wright logs JOB | tail -n {count}, or --follow for new ones"
+            "leave out {option}: all lines are printed; wright logs JOB | tail -n 20, or --follow for new ones"
         ),
         "--rank --ranks --node --host --task": N_("leave out {option}: each line names its host and rank"),
     },
@@ -225,7 +223,7 @@ def _replacement(
     if instead := next(
         (text for names, text in _INSTEAD.get(command, {}).items() if name in names.split()), ""
     ):
-        return _(instead).format(option=option, count=value if value.isdecimal() else 20)
+        return _(instead).format(option=option)
     if (
         name in _NODES.split()
         and {"--gpus", "--gpus-per-node"} <= set(valid_options)
@@ -242,17 +240,10 @@ def _replacement(
         return _argument_or_nothing(command, option, value, valid_options)
     if equivalent in tokens:
         return _("leave out {option}: {here} is given already", option=option, here=equivalent)
-    if equivalent == "--cluster" and value and not value.startswith("-") and not _may_be_cluster(value):
-        return _("leave out {option}: `{value}` is not a cluster file", option=option, value=value)
     count = _COUNT.fullmatch(value)
     text = count[1] if count else "" if value.startswith("-") or equivalent in _FLAGS else shlex.quote(value)
     replacement = f"{equivalent} {text}" if value and text else equivalent
     return _("write {here} in place of {option}", here=replacement, option=option)
-
-
-def _may_be_cluster(value: str) -> bool:
-    """Return True for ssh://HOST, `here` and a name that a cluster file has, unlike hosts.ini and Dockerfile."""
-    return value == "here" or value.startswith("ssh:") or Path(value).suffix in (".yaml", ".yml")
 
 
 def _argument_or_nothing(command: str, option: str, value: str, valid_options: Collection[str]) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from cyclopts import CycloptsError, MissingArgumentError, RepeatArgumentError, Token, UnknownOptionError
 
 from clusterwright.cli._foreign_options import unknown_options
-from clusterwright.cli._option_rules import contradictions
 from clusterwright.cli._texts import refused_texts
 from clusterwright.cli._unknown_names import unknown_names
 from clusterwright.cli._usage import needs, typed_option, usage_error
@@ -80,7 +79,7 @@ def _mistakes(
         _attach_context(cyclopts_error, tokens, line)
         if not isinstance(cyclopts_error, MissingArgumentError) or typed_option(cyclopts_error):
             findings += usage_error(cyclopts_error).findings
-    findings += [*_invalid(tokens, line), *contradictions(line.command, line.arguments)]
+    findings += _invalid(tokens, line)
     texts += [f"{finding.message} {finding.fix}" for finding in findings]
     yield from findings
     missing = [argument for argument in line.arguments if _lacks_value(argument, texts)]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from clusterwright.units import parse_duration, parse_power, parse_rate, parse_size
 
 
-def _parsed_by(parse: Callable[[Any], object]) -> Parameter:
+def _parsed_by(parse: Callable[[str], object]) -> Parameter:
     """Return a parameter whose text, if there is one, `parse` accepts; it raises QuantityError or WrightError."""
 
-    def check(_type: object, text: object) -> None:
+    def check(_type: object, text: str | None) -> None:
         from clusterwright.errors import SpecError, WrightError
 
         try:
-            if text not in (None, "", ()):
+            if text:
                 parse(text)
         except WrightError as error:
             raise SpecError(*error.findings) from error  # a ValueError, as Cyclopts expects it
@@ -62,42 +62,6 @@ def _parse_release(text: str) -> None:
     require_release(text)
 
 
-def _parse_os(text: str) -> None:
-    from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
-    from clusterwright.i18n import _
-    from clusterwright.platforms import platform_names
-
-    if text not in (names := platform_names()):
-        message = _("`{name}` is not a supported operating system", name=text)
-        raise WrightError.from_code(
-            "not-a-choice", message, unknown_name_fix(text, names), exit_code=EXIT_USAGE
-        )
-
-
-def _parse_trials(trials: int) -> None:
-    from clusterwright.check.tune.trials import Budget
-
-    Budget(trials, 0)
-
-
-def _parse_precision(text: str) -> None:
-    from clusterwright.plan.predict.row_text import require_precision
-
-    require_precision(text)
-
-
-def _parse_switch(text: str) -> None:
-    from clusterwright.plan.fabric.switches import require_shape
-
-    require_shape(text)
-
-
-def _parse_figures(texts: tuple[str, ...]) -> None:
-    from clusterwright.plan.cost.cost import require_figures
-
-    require_figures(texts)
-
-
 Duration = Annotated[str, _parsed_by(parse_duration)]
 Size = Annotated[str, _parsed_by(parse_size)]
 Rate = Annotated[str, _parsed_by(parse_rate)]
@@ -108,8 +72,3 @@ Hostlist = Annotated[str, _parsed_by(_parse_hostlist)]
 Batch = Annotated[str, _parsed_by(_parse_batch)]
 Month = Annotated[str, _parsed_by(_parse_month)]
 Release = Annotated[str, _parsed_by(_parse_release)]  # of Slurm, with a table of keys
-Os = Annotated[str, _parsed_by(_parse_os)]
-Trials = Annotated[int, _parsed_by(_parse_trials)]
-PrecisionText = Annotated[str, _parsed_by(_parse_precision)]  # any spelling that a table may have
-SwitchText = Annotated[str, _parsed_by(_parse_switch)]
-Figures = Annotated[tuple[str, ...], _parsed_by(_parse_figures)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -104,7 +103,7 @@ def apply(
     from clusterwright.errors import EXIT_FAILED
     from clusterwright.provision.bios import BiosApply, plan_changes
 
-    requested = _pairs(hosts, values)
+    requested = _pairs(values)
     client = _connect(cluster)
     changes = plan_changes(client.exchange(expand(hosts), requested, is_staged=False), requested)
     _show_plan(changes)
@@ -126,7 +125,7 @@ def _make(work: BiosApply, changes: Sequence[BiosChange]) -> int:
     return EXIT_FAILED if troubles else EXIT_OK
 
 
-def _pairs(hosts: str, values: Sequence[str]) -> dict[str, str]:
+def _pairs(values: Sequence[str]) -> dict[str, str]:
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     pairs = dict(value.split("=", 1) for value in values if "=" in value)
@@ -134,22 +133,10 @@ def _pairs(hosts: str, values: Sequence[str]) -> dict[str, str]:
         raise WrightError.from_code(
             "missing-key",
             _("no setting is given as NAME=VALUE"),
-            _("write {line}", line=_apply_line(hosts, values)),
+            _("for example `wright bios apply gpu-node1 SriovGlobalEnable=Enabled`"),
             exit_code=EXIT_USAGE,
         )
     return pairs
-
-
-def _apply_line(hosts: str, values: Sequence[str]) -> str:
-    """Return the line with the hosts as typed, and with `NAME VALUE` as a setting."""
-    remaining, settings = list(values), []
-    while remaining:
-        word = remaining.pop(0)
-        settings.append(
-            word if "=" in word or not remaining or "=" in remaining[0] else f"{word}={remaining.pop(0)}"
-        )
-    settings = [setting if "=" in setting else f"{setting}=VALUE" for setting in settings]
-    return shlex.join(("wright", "bios", "apply", hosts, *(settings or ["SriovGlobalEnable=Enabled"])))
 
 
 def _show_plan(changes: Sequence[BiosChange]) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from clusterwright.cli._live_names import HOSTS, RUNS
-from clusterwright.cli._numbers import CountOrZero
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.i18n import _
 from clusterwright.units import human_duration, human_size
@@ -58,7 +57,7 @@ def verify(
     run: Annotated[str, RUNS],
     /,
     *,
-    step: CountOrZero | None = None,
+    step: int | None = None,
     all_: Annotated[bool, Parameter(name="--all")] = False,
     cluster: Path | None = None,
     host: Annotated[str, HOSTS] = "",

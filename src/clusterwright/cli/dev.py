@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_file, is_unmanaged, unmanaged_cluster
 from clusterwright.cli._live_names import PARTITIONS
-from clusterwright.cli._numbers import Count, CountOrZero, Port
+from clusterwright.cli._numbers import Count, CountOrZero
 from clusterwright.cli._quantities import Duration, Size
 from clusterwright.cli._show import show_json, show_message, show_note, show_verbatim
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -56,7 +56,7 @@ class Common:
     ] = ""
     folder: Annotated[str, Parameter(help="Start folder of JupyterLab; default: the user's home.")] = ""
     port: Annotated[
-        Port,
+        int,
         Parameter(
             help="Port on this machine and on the host, another one if it is in use; default: any free port."
         ),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
@@ -27,9 +26,9 @@ def simulate(  # noqa: PLR0913 (the options of the command line)
     *,
     cluster: Path | None = None,
     trace: Path | None = None,
-    teams: Annotated[int, Parameter(validator=Number(gte=2, lte=5))] = 0,
-    days: Annotated[float, Parameter(validator=Number(gt=0, lte=366))] = 14,
-    load: Annotated[float, Parameter(validator=Number(gt=0, lte=10))] = 1.0,
+    teams: int = 0,
+    days: float = 14,
+    load: float = 1.0,
     seed: int = 1,
     against: Path | None = None,
     skip_bad: Annotated[bool, Parameter(negative="")] = False,

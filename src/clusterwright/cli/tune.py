@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from clusterwright.cli._quantities import Duration, Trials
+from clusterwright.cli._quantities import Duration
 from clusterwright.cli._show import show_message, show_verbatim
 from clusterwright.cli._tune_output import show_trials
 from clusterwright.cli.bench import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class Common:
     """The options of both searches as typed."""
 
-    budget: Annotated[Trials, Parameter(help="Number of trials; each restarts all ranks.")] = 60
+    budget: Annotated[int, Parameter(help="Number of trials; each restarts all ranks.")] = 60
     seed: Annotated[int, Parameter(help="Seed of the order of trials.")] = 1
     knobs: Annotated[
         str, Parameter(help="Settings to vary, separated by commas; default: all that may matter.")

@@ -120,7 +120,7 @@ def test_a_full_disk_is_the_cause(storage):
 @pytest.mark.parametrize(
     ("base", "requirements", "reason"),
     [
-        ("registry.invalid/cuda:9.9", "numpy\n", "cuda:9.9: the registry cannot be reached"),
+        ("registry.invalid/cuda:9.9", "numpy\n", "cuda:9.9: the build machine cannot reach the registry"),
         ("localhost/base:9.9", "numpy\n", "There is no image localhost/base:9.9"),
         (BASE, "no-such-package\n", "Pip finds no no-such-package"),
     ],

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter, validators
 
 from clusterwright.cli._live_names import GPUS, GROUPS, MODELS
-from clusterwright.cli._numbers import Ratio
 from clusterwright.cli._quantities import Rate
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Optimizer, Precision, Protocol
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 OF_NODE = validators.Number(gte=1, lte=1024)  # parts of one node
-NODES = validators.Number(gte=1, lte=100_000)
+NODES = validators.Number(lte=100_000)
 POSITIVE = validators.Number(gte=1, lte=10**9)  # more overflows or is never planned
 
 
@@ -66,7 +65,7 @@ class MachineOptions:
         Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system."),
     ] = None
     oversubscription: Annotated[
-        Ratio, Parameter(help="Oversubscription: 1 is full bisection bandwidth, 2 is half of it.")
+        float, Parameter(help="Oversubscription: 1 is full bisection bandwidth, 2 is half of it.")
     ] = 1.0
     cluster: Annotated[
         Path | None, Parameter(help="Cluster file, instead of the options above; or here, ssh://HOST.")

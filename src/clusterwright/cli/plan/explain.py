@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import MODELS
-from clusterwright.cli._quantities import PrecisionText
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.cli.plan._inputs import POSITIVE, MachineOptions
 from clusterwright.i18n import N_, _
@@ -51,16 +49,12 @@ class RunOptions:
     interleave: Annotated[
         int | None, Parameter(help="Model chunks per pipeline stage.", validator=POSITIVE)
     ] = None
-    zero: Annotated[
-        int | None,
-        Parameter(help="ZeRO stage, 0 to 3; 3 is FSDP's full shard.", validator=Number(gte=0, lte=3)),
-    ] = None
-    recompute: Annotated[
-        Literal["none", "selective", "full"] | None,
-        Parameter(help="Activation recomputation: none, selective or full."),
-    ] = None
+    zero: Annotated[int | None, Parameter(help="ZeRO stage, 0 to 3; 3 is FSDP's full shard.")] = None
+    recompute: Annotated[str | None, Parameter(help="Activation recomputation: none, selective or full.")] = (
+        None
+    )
     precision: Annotated[
-        PrecisionText | None, Parameter(help="Precision: fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4.")
+        str | None, Parameter(help="Precision: fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4.")
     ] = None
     software: Annotated[
         str | None, Parameter(help="Framework and year, such as `Megatron 2025` or `FSDP 2024`.")
