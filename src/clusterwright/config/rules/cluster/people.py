@@ -130,12 +130,14 @@ def _loops(parents: dict[str, tuple[str, ...]]) -> Iterator[Clash]:
         yield Clash("team-loop", message, fix, tuple(("teams", name, "parent") for name in loop))
 
 
+_MOST_MISSPELLED = 10  # names of teams that are compared with all teams
+
+
 def _teams_without_members(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
     """Yield a clash for each team without members; a parent team needs none."""
     members = {team for user in cluster.users.values() for team in (user.team, *user.additional_teams)}
-    members |= {
-        closest_name(team, cluster.teams) or "" for team in members - set(cluster.teams)
-    }  # misspelled
+    unknown_teams = sorted(members - set(cluster.teams))[:_MOST_MISSPELLED]
+    members |= {closest_name(team, cluster.teams) or "" for team in unknown_teams}
     for name in cluster.teams:
         if name not in members and name not in parents:
             message = _("team `{name}` has no members, so its share is unused", name=name)
