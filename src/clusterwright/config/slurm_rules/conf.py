@@ -174,6 +174,11 @@ class SlurmConf:
         """Return the lines of a kind: NodeName, PartitionName, SwitchName; the key is spelled as in the manual."""
         return tuple(entry for file, entry in self.entries if file == kind and entry.key == key)
 
+    def missing_node_line(self, name: str) -> str:
+        """Return a NodeName line for a node that has none, with the CPUs of the first node that states them, else 1."""
+        cpus = next((value for node in self.nodes if (value := node.get("CPUs"))), "1")
+        return f"NodeName={name} CPUs={cpus}"
+
     @cached_property
     def nodes(self) -> tuple[ConfEntry, ...]:
         """The NodeName lines of slurm.conf, without DEFAULT."""

@@ -135,18 +135,22 @@ def _hosts_of(fields: list[str]) -> list[SlotHost] | str:
         if counted := _SLOTS.fullmatch(field):
             slots = int(counted[1])
         elif key in _COUNTS and equals:
-            return _("the number of slots is `{value}`, which is not a number from 1 to 9999", value=value)
+            return _wrong_slots(value)
         elif not _IGNORED.fullmatch(field):
             return _("a hostfile has no `{field}`", field=key + equals)
     text = match["names"]
     names = expand_valid(text) if "[" in text else (text,)
     if slots == 0:
-        return _("the number of slots is `{value}`, which is not a number from 1 to 9999", value=slots)
+        return _wrong_slots("0")
     if not names and (ascending := ascending_ranges(text)) != text:
         return _("`{text}` has a descending range; it is {ascending}", text=text, ascending=ascending)
     if not names or not all(_NAME.fullmatch(name) for name in names):
         return _("`{text}` is not a host", text=text)
     return [SlotHost(name, slots, match["user"]) for name in names]
+
+
+def _wrong_slots(value: str) -> str:
+    return _("the number of slots is `{value}`, which is not a number from 1 to 9999", value=value)
 
 
 def _invalid(message: str, *places: Location) -> Finding:

@@ -130,8 +130,8 @@ def memory_bytes(group: ControlGroup) -> Optional[int]:
     usage: Optional[int] = number_of(os.path.join(folder, name)) if folder else None
     if usage is None:
         return None
-    path = os.path.join(folder, "memory.stat")
-    return max(0, usage - sum(_row(path, f"{prefix}{kind}_file") or 0 for kind in ("active", "inactive")))
+    rows = _rows(os.path.join(folder, "memory.stat"))
+    return max(0, usage - sum(rows.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive")))
 
 
 def memory_limit_bytes(group: ControlGroup) -> Optional[int]:
@@ -160,8 +160,14 @@ def oom_kills(group: ControlGroup) -> Dict[str, int]:
 
 def _row(path: str, name: str) -> Optional[int]:
     """Return the number that follows `name` in a file of `name number` lines; None if it is not in the file."""
+    return _rows(path).get(name)
+
+
+def _rows(path: str) -> Dict[str, int]:
+    """Return the numbers of a file of `name number` lines by name; other lines are ignored."""
+    rows: Dict[str, int] = {}
     for line in text_of(path).splitlines():
         key, _, value = line.partition(" ")
-        if key == name and value.strip().isdigit():
-            return int(value)
-    return None
+        if value.strip().isdigit():
+            rows.setdefault(key, int(value))
+    return rows

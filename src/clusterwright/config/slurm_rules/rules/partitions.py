@@ -25,8 +25,7 @@ def partition_node_unknown(conf: SlurmConf) -> Iterator[Problem]:
         if unknown:
             values = {"partition": partition.name, "node": unknown[0]}
             message = _("partition {partition} names {node}, which is in no NodeName line", **values)
-            cpus = next((value for node in conf.nodes if (value := node.get("CPUs"))), 1)
-            yield Problem(partition, message, f"NodeName={unknown[0]} CPUs={cpus}")
+            yield Problem(partition, message, conf.missing_node_line(unknown[0]))
 
 
 @rule(

@@ -110,8 +110,7 @@ def topology_node_unknown(conf: SlurmConf) -> Iterator[Problem]:
         unknown = [name for name in names if name not in conf.hosts and name.upper() != "ALL"]
         if unknown and _is_plain(names):
             message = _("{name} names {node}, which is in no NodeName line", name=entry.name, node=unknown[0])
-            cpus = next((value for node in conf.nodes if (value := node.get("CPUs"))), 1)
-            yield Problem(entry, message, f"NodeName={unknown[0]} CPUs={cpus}")
+            yield Problem(entry, message, conf.missing_node_line(unknown[0]))
 
 
 @rule(
