@@ -61,7 +61,7 @@ def test_a_stopped_rank_is_replaced_and_leaves_its_stack(training):
     hung = recovered(training, 0)
 
     assert hung["message"] == "stopped by a signal (state T)"
-    assert all("in main" in text for text in stacks(training))
+    assert all("in main" in text for text in stacks(training)), stacks(training)
     assert training.finish() == 0
 
 

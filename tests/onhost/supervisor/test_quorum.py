@@ -1,10 +1,12 @@
 """Who is cut off, and who is followed."""
 
 import socket
+from types import SimpleNamespace
 
 import pytest
 
 from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.peers import PeerEvent
 from clusterwright.onhost.supervisor.quorum import Quorum
 
 
@@ -74,6 +76,30 @@ def test_who_is_heard_again_asks_no_more(standing):
 
     assert look(standing, 102.1, reach=False, b=102.0)
     assert not standing.asking
+
+
+def test_losses_wait_until_slurm_has_answered(standing):
+    """A supervisor whose own link is down sees the others' connections break before it knows that it is cut off."""
+    look(standing, 100.0, reach=False, b=100.0, c=100.0)
+    assert not standing.in_doubt({"c": Heard(100.0)}, 100.1, 4.0)
+    assert standing.in_doubt({}, 100.1, 4.0)
+    assert standing.in_doubt({"c": Heard(98.0)}, 100.1, 4.0)
+    assert not look(standing, 102.1, reach=False, b=100.0)
+    assert standing.in_doubt({}, 102.2, 4.0)
+
+    assert look(standing, 103.2, reach=True)
+    assert not standing.in_doubt({}, 103.3, 4.0)
+
+
+def test_deferred_losses_are_given_once(standing):
+    """Of the host that is back, or of all."""
+    losses = [PeerEvent("lost", SimpleNamespace(host=host), {}, "No route to host") for host in ("b", "c")]
+    for loss in losses:
+        standing.defer(loss)
+
+    assert standing.resolve("c") == losses[1:]
+    assert standing.resolve() == losses[:1]
+    assert standing.resolve() == standing.resolve("b") == []
 
 
 def test_who_has_heard_nobody_yet_is_not_cut_off(standing):

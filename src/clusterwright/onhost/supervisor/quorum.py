@@ -1,17 +1,18 @@
 """A supervisor's number in the chain, its heartbeat file, and whether it is isolated.
 
 A supervisor that reaches no other host and no Slurm controller is isolated. Its heartbeat stops, so that
-another host can take over, and it decides nothing until one has, or until it receives messages again.
+another host can take over, and it decides nothing until one has, or until it receives messages again. While
+Slurm has not answered yet, a lost connection may be its own: the loss of that host is deferred.
 """
 
 from __future__ import annotations
 
 import socket
-from typing import Callable, Mapping, NamedTuple, Optional
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from clusterwright.onhost.supervisor import heartbeat
 from clusterwright.onhost.supervisor.folder import Folder
-from clusterwright.onhost.supervisor.peers import Peer
+from clusterwright.onhost.supervisor.peers import Peer, PeerEvent
 
 DOUBT = 0.5  # share of the host timeout without any message after which Slurm is asked
 RETRY_S = 1.0
@@ -36,6 +37,7 @@ class Quorum:
         self._folder, self._job_id = folder, job_id
         self._listen_address = listener.getsockname()
         self._had, self._requested_at = False, float("-inf")
+        self._deferred: Dict[str, PeerEvent] = {}  # lost connections by host
 
     def in_touch(
         self, peers: Mapping[str, Peer], now: float, timeout_s: float, in_reach: Callable[[], Optional[bool]]
@@ -45,8 +47,7 @@ class Quorum:
         `in_reach` queries that (None: no answer yet), only once all other hosts are silent; until its answer the last
         result counts.
         """
-        remote_peers = [peer for host, peer in peers.items() if host != self.host]
-        if any(now - peer.last_message_at < DOUBT * timeout_s for peer in remote_peers):
+        if self._hears(peers, now, timeout_s):
             self._had, self.is_isolated, self.asking = True, False, False
         elif self._had and (self.asking or now - self._requested_at >= RETRY_S):
             answer = in_reach()
@@ -55,6 +56,23 @@ class Quorum:
                 self.is_isolated, self._requested_at = not answer, now
                 self._had = self.is_isolated  # if not isolated, the other hosts were lost
         return not self.is_isolated
+
+    def in_doubt(self, peers: Mapping[str, Peer], now: float, timeout_s: float) -> bool:
+        """Return True if this supervisor is isolated, or could be: all other hosts are silent, and Slurm is not asked."""
+        return self.is_isolated or (self._had and not self._hears(peers, now, timeout_s))
+
+    def defer(self, loss: PeerEvent) -> None:
+        """Store a lost connection until the doubt is resolved."""
+        self._deferred[loss.peer.host] = loss
+
+    def resolve(self, host: str = "") -> List[PeerEvent]:
+        """Return the lost connections that were deferred, of one host or of all, and forget them."""
+        hosts = [host] if host else list(self._deferred)
+        return [self._deferred.pop(one) for one in hosts if one in self._deferred]
+
+    def _hears(self, peers: Mapping[str, Peer], now: float, timeout_s: float) -> bool:
+        times = [peer.last_message_at for host, peer in peers.items() if host != self.host]
+        return any(now - time < DOUBT * timeout_s for time in times)
 
     def show(self, beats: int, *, over: bool = False) -> None:
         """Write the heartbeat file with this supervisor's address; `over`: no supervisor may follow in this job."""

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Optional
 
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.supervisor import (
@@ -78,7 +78,6 @@ class Supervisor:
             folder.remove("stop")  # left by an earlier job that Slurm killed before it removed the file
         self.beaten, self.polled_at = 0.0, 0.0
         self.heartbeat = SupervisorHeartbeat(self.peers, self.quorum, self.beat_s)
-        self.deferred_losses: Set[str] = set()  # hosts lost while this supervisor was isolated
 
     def run(self) -> int:
         """Supervise until the run ends or another job continues it, and return the exit code."""
@@ -126,7 +125,7 @@ class Supervisor:
         for event in events:
             if self.code is None:
                 self.peers.deliver(event, self.handle_event, self.log)
-        if now - self.beaten >= self.beat_s:
+        if now - self.beaten >= self.beat_s or self.quorum.asking:
             self.beat(now)
         if now - self.polled_at >= terms.LONGEST_BEAT_S or self.stop_requests.news:
             self.poll(now)
@@ -136,15 +135,16 @@ class Supervisor:
     def handle_event(self, event: PeerEvent) -> None:
         """Handle the event of an agent that joined, disconnected or sent a message; log others."""
         if event.kind == JOINED:
+            for loss in self.quorum.resolve(event.peer.host):
+                self.handle_host_loss(loss.peer, loss.reason)
             self.rejoin.pop(event.peer.host, None)
             self.log(f"{event.peer.host} is ready at {event.peer.address}")
             self.write("host_ready", ready=event.peer.host)
             self.understand(event.peer, {"store": event.message.get("store", 0)})
             self.feed("joined", host=event.peer.host)
-        elif event.kind == DISCONNECTED and self.quorum.is_isolated:
-            self.deferred_losses.add(event.peer.host)
         elif event.kind == DISCONNECTED:
-            self.handle_host_loss(event.peer, event.reason)
+            self.quorum.defer(event)
+            self.beat(time.monotonic())
         elif event.kind == MESSAGE:
             self.understand(event.peer, event.message)
         else:
@@ -219,17 +219,17 @@ class Supervisor:
         self.faults.append({"event": event, "time": time.time(), **fault})
 
     def beat(self, now: float) -> None:
-        """Drop the agents without a heartbeat; an isolated supervisor drops none, and sends no heartbeat."""
+        """Drop agents without a heartbeat; a supervisor that is or may be isolated drops none, and defers their loss."""
         self.beaten, doubted = now, self.quorum.is_isolated
         if not self.quorum.in_touch(self.peers.by_host, now, self.peers.timeout_s, self.scheduler.in_reach):
             if not doubted:
                 self.log("isolated: no other host and no Slurm controller responds; failover may start")
             self.resign_if_replaced()
             return
-        if not self.quorum.asking:
+        if not self.quorum.in_doubt(self.peers.by_host, now, self.peers.timeout_s):
             self.peers.drop_unresponsive(now)
-        while self.deferred_losses:
-            self.feed("lost", host=self.deferred_losses.pop())
+            for loss in self.quorum.resolve():
+                self.handle_host_loss(loss.peer, loss.reason)
 
     def resign_if_replaced(self) -> bool:
         """If another supervisor of this run has started, stop deciding and return True."""

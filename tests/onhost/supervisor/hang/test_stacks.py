@@ -112,9 +112,10 @@ def test_a_stopped_process_answers_when_it_is_let_go_on(rank, path):
     end = time.monotonic() + 60
     while stacks.state(process.pid) != "T":
         assert time.monotonic() < end
-    stacks.dump_all([process.pid])
+    stacks.dump_all({process.pid: path})
+    process.kill()
 
-    assert stacks.location(answer(path, begin)[-1]) == "train.py:5 (<module>)"
+    assert stacks.location(stacks.threads(stacks.read_from(path, begin))[-1]) == "train.py:5 (<module>)"
 
 
 def test_answers_are_told_apart_by_their_place(rank, path):

@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import time
-from typing import List, Sequence, Tuple
+from typing import List, Mapping, Sequence, Tuple
 
 from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, read_part
 
@@ -19,7 +19,8 @@ from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, read_part
 # count from either end, so it lies in the middle.
 SIGNAL = signal.SIGRTMIN + 13
 VARIABLE = "CLUSTERWRIGHT_STACKS"
-TIME_TO_WRITE_S = 0.2
+TIME_TO_WRITE_S = 2.0  # faulthandler writes word by word, which a slow disk makes long
+QUIET_S = 0.1  # a file that has grown and then kept its size for so long is complete
 STOPPED = "T"  # `state` of a process that a signal has stopped
 
 _THREAD = re.compile(
@@ -63,16 +64,31 @@ def request_dump(pid: int) -> bool:
     return True
 
 
-def dump_all(pids: Sequence[int]) -> None:
-    """Make all processes write their stacks before they are killed; stopped ones are continued for that."""
-    responsive_pids = [pid for pid in pids if request_dump(pid)]
-    if responsive_pids:
-        time.sleep(TIME_TO_WRITE_S)
-    stopped = [pid for pid in responsive_pids if state(pid) == "T"]
+def dump_all(paths: Mapping[int, str]) -> None:
+    """Make processes (pid to path of its stacks) write their stacks before they are killed, each in TIME_TO_WRITE_S.
+
+    Stopped ones are continued for that, after the others have written.
+    """
+    sizes = {path: size(path) for path in paths.values()}
+    requested = [pid for pid in paths if request_dump(pid)]
+    stopped = [pid for pid in requested if state(pid) == STOPPED]
+    _wait_until_written({paths[pid]: sizes[paths[pid]] for pid in requested if pid not in stopped})
     for pid in stopped:
         os.kill(pid, signal.SIGCONT)  # the pending signal is handled first
-    if stopped:
-        time.sleep(TIME_TO_WRITE_S / 2)
+    _wait_until_written({paths[pid]: sizes[paths[pid]] for pid in stopped})
+
+
+def _wait_until_written(sizes: Mapping[str, int]) -> None:
+    """Wait until each file has grown and then kept its size for QUIET_S, at most TIME_TO_WRITE_S."""
+    start = time.monotonic()
+    last, changed_at = dict(sizes), start
+    while sizes and time.monotonic() - start < TIME_TO_WRITE_S:
+        now = {path: size(path) for path in sizes}
+        if now != last:
+            last, changed_at = now, time.monotonic()
+        elif all(now[path] > sizes[path] for path in sizes) and time.monotonic() - changed_at >= QUIET_S:
+            return
+        time.sleep(QUIET_S / 10)
 
 
 def state(pid: int) -> str:
