@@ -20,7 +20,7 @@ from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, read_part
 SIGNAL = signal.SIGRTMIN + 13
 VARIABLE = "CLUSTERWRIGHT_STACKS"
 TIME_TO_WRITE_S = 2.0  # faulthandler writes word by word, which a slow disk makes long
-QUIET_S = 0.1  # a file that has grown and then kept its size for so long is complete
+QUIET_S = 0.2  # a file that has grown and then kept its size for so long is complete
 STOPPED = "T"  # `state` of a process that a signal has stopped
 
 _THREAD = re.compile(
@@ -88,7 +88,7 @@ def _wait_until_written(sizes: Mapping[str, int]) -> None:
             last, changed_at = now, time.monotonic()
         elif all(now[path] > sizes[path] for path in sizes) and time.monotonic() - changed_at >= QUIET_S:
             return
-        time.sleep(QUIET_S / 10)
+        time.sleep(0.02)
 
 
 def state(pid: int) -> str:
