@@ -97,6 +97,11 @@ def test_status_has_one_line_about_decay(tmp_path):
             ("n2", "2.05 times", "84%"),
         ),
         (
+            "n2 stays slower: its own part of a step takes 2.50 times that of the other hosts, since x; 84%",
+            "other/host-stays-slow",
+            ("n2", "2.50 times", "84%"),
+        ),
+        (
             "rates are low each day at 02:00, 03:00: 33% lower, on 4 of 4 days",
             "other/slow-hours",
             ("02:00, 03:00", "33%"),

@@ -138,12 +138,15 @@ def test_a_gpu_that_heats(site, decayed, record_property):
     assert float(re.search(r"([+-][\d.]+) °C per hour", alert["annotations"]["description"])[1]) > 100
 
 
-def test_a_host_whose_processor_degrades(site, decayed, record_property):
-    """Its share of a processor falls to a seventh within two minutes, and stays there: no trend for `wright why`."""
+def test_a_host_whose_processor_degrades(site, decayed, capfd, record_property):
+    """Its share of a processor falls to a seventh within two minutes, and stays there."""
     ratio, slope = slow_rank(site, decayed[1], record_property)
+    slow = diagnosis_of(site, decayed[0], "other/host-stays-slow", capfd)
+    record_property("why", slow["cause"])
 
     assert ratio > 1.15
     assert slope > 0
+    assert slow["subject"]["host"] == DEGRADES
 
 
 def test_a_leak_that_lasts_less_than_an_hour(site, decayed, capfd, record_property):

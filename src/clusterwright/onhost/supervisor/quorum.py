@@ -58,7 +58,7 @@ class Quorum:
         return not self.is_isolated
 
     def in_doubt(self, peers: Mapping[str, Peer], now: float, timeout_s: float) -> bool:
-        """Return True if this supervisor is isolated, or could be: all other hosts are silent, and Slurm is not asked."""
+        """Return True if this supervisor is isolated, or could be: all others are silent, and Slurm is not asked."""
         return self.is_isolated or (self._had and not self._hears(peers, now, timeout_s))
 
     def defer(self, loss: PeerEvent) -> None:

@@ -219,7 +219,7 @@ class Supervisor:
         self.faults.append({"event": event, "time": time.time(), **fault})
 
     def beat(self, now: float) -> None:
-        """Drop agents without a heartbeat; a supervisor that is or may be isolated drops none, and defers their loss."""
+        """Drop agents without a heartbeat; a supervisor that may be isolated drops none, and defers losses."""
         self.beaten, doubted = now, self.quorum.is_isolated
         if not self.quorum.in_touch(self.peers.by_host, now, self.peers.timeout_s, self.scheduler.in_reach):
             if not doubted:

@@ -145,6 +145,38 @@ def test_a_slow_host_that_waits_for_data_is_said_to():
     assert found.text.endswith("% of it waits for data")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "ratio"),
+    [(lambda share: 1 if share < 0.4 else 2.5, 2.5), (lambda _: 1.3, 1.3)],
+    ids=["from one time on", "always"],
+)
+def test_a_host_that_stays_slower_is_named(seconds, ratio):
+    """Its time rises no more, so that there is no trend."""
+    rest = [sample for name in ("n1", "n3", "n4") for sample in samples(name)]
+    (found,) = find_decays([], [*rest, *samples("n2", seconds=seconds)])
+
+    assert (found.kind, found.host) == (decay.HOST, "n2")
+    named = float(found.text.removeprefix("n2 stays slower: its own part of a step takes ").split()[0])
+    assert named == pytest.approx(ratio, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        lambda share: 2.0 if 0.3 < share < 0.9 else 1.0,
+        lambda share: 2.0 if share > 0.85 else 1.0,
+        lambda share: 1.3 if int(share * 12) % 2 else 1.0,
+        lambda _: 1.1,
+    ],
+    ids=["is over", "is short", "comes and goes", "is small"],
+)
+def test_a_host_that_was_slow_for_a_while_does_not_stay_slow(seconds):
+    """The last quarter of the time has to be slow, by 15 %."""
+    rest = [sample for name in ("n1", "n3", "n4") for sample in samples(name)]
+
+    assert kinds([], [*rest, *samples("n2", seconds=seconds)]) == []
+
+
 def test_a_leak_is_told_with_its_host_and_the_time_that_is_left():
     """10 to 16 GiB in 100 minutes, 40 GiB available: 11 hours."""
     rows = [*samples("n1"), *samples("n2", memory=lambda share: 10 + 6 * share)]

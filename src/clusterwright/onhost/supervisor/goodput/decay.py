@@ -18,6 +18,8 @@ from clusterwright.onhost.supervisor.goodput.trend import SPANS, Trend, find_tre
 LEAST_S, LEAST_STEPS = 20.0, 48  # of a generation, for a conclusion
 SLOWER = 0.05  # smallest fall of the rate
 HOST_SLOWER = 0.1  # smallest rise of a host's time over that of the others
+STAYS_SLOWER = 1.15  # smallest ratio of a host that stays slower, as of the alert JobSlowRank
+STAYS_SPANS, STAYS_S = SPANS // 4, 60.0  # the shortest time that counts as staying slower
 WAITS_MORE = 0.1  # smallest rise of the share of step time spent waiting for data
 GROWS, GROWS_BYTES = 0.1, 64 << 20  # smallest growth of memory: a share of the initial, and bytes
 HORIZON_S = 14 * 86400.0  # memory that lasts longer needs no attention
@@ -106,7 +108,7 @@ def _data(steps: Sequence[Event]) -> Iterator[Decay]:
         yield Decay(
             DATA,
             "",
-            f"the wait for data grows from {begin} to {end} of the time in steps, {_start_text(trend)}",
+            f"the wait for data grows from {begin} to {end} of the time in steps, {_start_text(trend.begin)}",
         )
 
 
@@ -165,45 +167,64 @@ def _time_left(trend: Trend, free: Any) -> float:
 
 
 def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:
-    """Yield a finding for each host whose own part of a step takes longer and longer.
+    """Yield a finding for each host whose own part of a step takes longer and longer, or stays longer.
 
     Compared with the median of the other hosts at the same time.
     """
-    series = {
-        host: points
-        for host, points in ((host, _step_times(samples)) for host, samples in hosts.items())
-        if points
-    }
+    for host, ratios in _ratios(hosts).items():
+        is_long = _is_long(ratios, least_points=1)
+        trend = find_trend(ratios, rises=True, least=HOST_SLOWER, relative=False) if is_long else None
+        slow_spans = _slow_end(ratios)
+        if trend and trend.final > 1 + HOST_SLOWER:
+            growth = f"grows from {trend.initial:.2f} to {trend.final:.2f}"
+            late = (trend.begin + trend.end) / 2
+            text, begin = f"{host} becomes slower: its own part of a step {growth} times", trend.begin
+        elif slow_spans:
+            begin = late = slow_spans[0][0]
+            ratio = median(ratio for _, ratio in slow_spans)
+            text = f"{host} stays slower: its own part of a step takes {ratio:.2f} times"
+        else:
+            continue
+        cause = _cause(hosts[host], late)
+        yield Decay(HOST, host, f"{text} that of the other hosts, {_start_text(begin)}{cause}")
+
+
+def _ratios(hosts: Mapping[str, Sequence[Event]]) -> Dict[str, Points]:
+    """Return by host, for each span of the common time, its time per step over the median of the other hosts'."""
+    series = {host: _step_times(samples) for host, samples in hosts.items()}
+    series = {host: points for host, points in series.items() if points}
     if len(series) < 2:
-        return
+        return {}
     begin = max(points[0][0] for points in series.values())
     end = min(points[-1][0] for points in series.values())
     spans = {host: _by_span(points, begin, end) for host, points in series.items()}
+    ratios: Dict[str, Points] = {}
     for host, durations in spans.items():
-        ratios = []
-        for span, seconds in sorted(durations.items()):
-            peer_values = [
-                values[span] for peer, values in spans.items() if peer != host and values.get(span)
-            ]
-            if peer_values:
-                ratios.append((begin + (span + 0.5) * (end - begin) / SPANS, seconds / median(peer_values)))
-        trend = (
-            find_trend(ratios, rises=True, least=HOST_SLOWER, relative=False)
-            if _is_long(ratios, least_points=1)
-            else None
-        )
-        if trend and trend.final > 1 + HOST_SLOWER:
-            yield Decay(
-                HOST,
-                host,
-                f"{host} becomes slower: its own part of a step grows from {trend.initial:.2f} to {trend.final:.2f}"
-                f" times that of the other hosts, {_start_text(trend)}{_cause(hosts[host], trend)}",
+        peers = [values for peer, values in spans.items() if peer != host]
+        ratios[host] = [
+            (
+                begin + (span + 0.5) * (end - begin) / SPANS,
+                seconds / median(values[span] for values in peers if values.get(span)),
             )
+            for span, seconds in sorted(durations.items())
+            if any(values.get(span) for values in peers)
+        ]
+    return ratios
 
 
-def _cause(samples: Sequence[Event], trend: Trend) -> str:
-    """Return the text that a slow host mainly waits for data; empty if it does not."""
-    late = [sample for sample in samples if sample["time"] >= (trend.begin + trend.end) / 2]
+def _slow_end(ratios: Points) -> Points:
+    """Return the last ratios, all above STAYS_SLOWER; none if they last less than STAYS_SPANS or STAYS_S."""
+    count = next(
+        (index for index, (_, ratio) in enumerate(reversed(ratios)) if ratio < STAYS_SLOWER), len(ratios)
+    )
+    end = ratios[len(ratios) - count :]
+    is_long = len(end) >= STAYS_SPANS and end[-1][0] - end[0][0] >= STAYS_S
+    return end if is_long else []
+
+
+def _cause(samples: Sequence[Event], begin: float) -> str:
+    """Return the text that a slow host mainly waits for data since `begin`; empty if it does not."""
+    late = [sample for sample in samples if sample["time"] >= begin]
     shares = []
     for earlier, later in neighbors(late):
         for rank, total in enumerate(later["own"]):
@@ -301,11 +322,11 @@ def _is_number(value: Any) -> bool:
 
 def _range(trend: Trend, unit: str) -> str:
     slope = _slope(trend, _number)
-    return f"{_number(trend.initial)} to {_number(trend.final)} {unit}, {slope}, {_start_text(trend)}"
+    return f"{_number(trend.initial)} to {_number(trend.final)} {unit}, {slope}, {_start_text(trend.begin)}"
 
 
 def _sizes(trend: Trend) -> str:
-    return f"{_gib(trend.initial)} to {_gib(trend.final)}, {_slope(trend, _gib)}, {_start_text(trend)}"
+    return f"{_gib(trend.initial)} to {_gib(trend.final)}, {_slope(trend, _gib)}, {_start_text(trend.begin)}"
 
 
 def _slope(trend: Trend, written: Callable[[float], str]) -> str:
@@ -315,8 +336,8 @@ def _slope(trend: Trend, written: Callable[[float], str]) -> str:
     return f"{written(change / 60)} per minute" if is_short else f"{written(change)} per hour"
 
 
-def _start_text(trend: Trend) -> str:
-    return "since " + time.strftime("%Y-%m-%d %H:%M", time.localtime(trend.begin))
+def _start_text(begin: float) -> str:
+    return "since " + time.strftime("%Y-%m-%d %H:%M", time.localtime(begin))
 
 
 def _number(value: float) -> str:

@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import time
-from typing import List, Mapping, Sequence, Tuple
+from typing import List, Mapping, Tuple
 
 from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, read_part
 

@@ -72,7 +72,7 @@ class Standstill:
         return self.poll(now)
 
     def end(self, *, with_stacks: bool = False) -> None:
-        """Stop watching the ranks before they are killed; `with_stacks`: each first gets a moment to write its stacks."""
+        """Stop watching the ranks before they are killed; `with_stacks`: each first writes its stacks."""
         if with_stacks:
             stacks.dump_all({rank.pid: self._stacks_path(number) for number, rank in self._ranks.items()})
         self._ranks, self._examined, self._findings, self._awaited = {}, {}, {}, None
