@@ -132,8 +132,8 @@ def _spellings(settings: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return sacctmgr's names of settings, and of the columns that name a record, by each spelling in lower case."""
     return {
         spelling.lower(): setting
-        for setting, others in {**_NAMES, **settings}.items()
-        for spelling in (setting, *others)
+        for setting, spellings in {**_NAMES, **settings}.items()
+        for spelling in (setting, *spellings)
     }
 
 

@@ -229,8 +229,8 @@ def _users(
         if is_of_team and uid not in uids:
             uids.add(uid)
             section = {"uid": uid, **section}
-        if others := [account for account in accounts if account in teams and account != default]:
-            section["additional_teams"] = others
+        if additional_teams := [account for account in accounts if account in teams and account != default]:
+            section["additional_teams"] = additional_teams
         yield name, section
 
 

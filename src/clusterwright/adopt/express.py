@@ -170,8 +170,8 @@ def _people(
         sections["reservations"] = reservations
     accounting: dict[str, Any] = {"enabled": is_enabled}
     host = _short(conf.get("AccountingStorageHost"))
-    others = [group.hosts[0] for group in groups.values() if group.is_control][1:]
-    if is_enabled and host in others:
+    backup_hosts = [group.hosts[0] for group in groups.values() if group.is_control][1:]
+    if is_enabled and host in backup_hosts:
         accounting["host"] = host
     return {"accounting": accounting, **sections}
 

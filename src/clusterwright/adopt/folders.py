@@ -70,9 +70,13 @@ def shared_folders(hosts: Mapping[str, RecordedHost]) -> tuple[SharedFolder, ...
 
 def _merged(folder: SharedFolder, mounted: list[SharedFolder]) -> SharedFolder:
     """Return the folder as all hosts mount it; without source if sources differ, without options if these differ."""
-    if len({(other.kind, other.source) for other in mounted}) > 1:
+    if len({(folder_of_host.kind, folder_of_host.source) for folder_of_host in mounted}) > 1:
         return replace(folder, kind="", source="", options=None)
-    return folder if len({other.options for other in mounted}) == 1 else replace(folder, options=None)
+    return (
+        folder
+        if len({folder_of_host.options for folder_of_host in mounted}) == 1
+        else replace(folder, options=None)
+    )
 
 
 def mounted_folders(host: RecordedHost) -> dict[str, SharedFolder]:

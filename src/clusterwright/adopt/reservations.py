@@ -53,8 +53,8 @@ def _section(
 ) -> tuple[dict[str, Any], str]:
     """Return the section of a reservation, and why a cluster file cannot hold it; "" if it can."""
     flags, hosts = set(record.split("Flags")), expand_valid(record["Nodes"])
-    if other := [key for key in _OTHER_SELECTIONS if record[key]]:
-        return {}, _("no field holds {key} of a reservation", key=other[0])
+    if unsupported := [key for key in _OTHER_SELECTIONS if record[key]]:
+        return {}, _("no field holds {key} of a reservation", key=unsupported[0])
     if unknown := sorted(flags - _HARMLESS):
         return {}, _("no field holds the flag {flag} of a reservation", flag=unknown[0])
     if not hosts or not nodes.issuperset(hosts):

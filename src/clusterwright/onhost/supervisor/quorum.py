@@ -47,7 +47,7 @@ class Quorum:
         `in_reach` queries that (None: no answer yet), only once all other hosts are silent; until its answer the last
         result counts.
         """
-        if self._hears(peers, now, timeout_s):
+        if self._receives_messages(peers, now, timeout_s):
             self._had, self.is_isolated, self.asking = True, False, False
         elif self._had and (self.asking or now - self._requested_at >= RETRY_S):
             answer = in_reach()
@@ -59,7 +59,7 @@ class Quorum:
 
     def in_doubt(self, peers: Mapping[str, Peer], now: float, timeout_s: float) -> bool:
         """Return True if this supervisor is isolated, or could be: all others are silent, and Slurm is not asked."""
-        return self.is_isolated or (self._had and not self._hears(peers, now, timeout_s))
+        return self.is_isolated or (self._had and not self._receives_messages(peers, now, timeout_s))
 
     def defer(self, loss: PeerEvent) -> None:
         """Store a lost connection until the doubt is resolved."""
@@ -68,9 +68,9 @@ class Quorum:
     def resolve(self, host: str = "") -> List[PeerEvent]:
         """Return the lost connections that were deferred, of one host or of all, and forget them."""
         hosts = [host] if host else list(self._deferred)
-        return [self._deferred.pop(one) for one in hosts if one in self._deferred]
+        return [self._deferred.pop(name) for name in hosts if name in self._deferred]
 
-    def _hears(self, peers: Mapping[str, Peer], now: float, timeout_s: float) -> bool:
+    def _receives_messages(self, peers: Mapping[str, Peer], now: float, timeout_s: float) -> bool:
         times = [peer.last_message_at for host, peer in peers.items() if host != self.host]
         return any(now - time < DOUBT * timeout_s for time in times)
 
