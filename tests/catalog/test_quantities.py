@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog import quantities
+from clusterwright.i18n import in_language
 from clusterwright.units import QuantityError
 
 
@@ -55,6 +56,14 @@ def test_what_is_none_says_how_to_write_it(read, written):
         read(written)
 
     assert caught.value.fix
+
+
+def test_errors_of_quantities_are_chinese_in_chinese():
+    """Description and fix, too, are translated, not the sentence around them only."""
+    with in_language("zh"), pytest.raises(QuantityError) as caught:
+        quantities.power("700")
+
+    assert str(caught.value) == "`700` 不是功率; 请将功率写为 700W 或 10.2kW"
 
 
 @given(st.integers(1, 10**9), st.sampled_from(["", "k", "M", "G", "T", "P", "E"]))

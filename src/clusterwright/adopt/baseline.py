@@ -85,7 +85,7 @@ def _lines_by_file(text: str) -> FileLines:
 
 
 def format_baseline(baseline: Baseline) -> str:
-    """Return the text of the file: hosts with the same settings are one entry."""
+    """Return the text of the baseline file, in which hosts with equal settings share one entry."""
     groups: dict[str, tuple[dict[str, object], list[str]]] = {}
     for name, settings in baseline.items():
         fields = asdict(settings)

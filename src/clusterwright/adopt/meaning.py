@@ -66,7 +66,7 @@ class Difference:
 
 
 def differences(old: SlurmConf, new: SlurmConf) -> tuple[Difference, ...]:
-    """Return where two slurm.conf of the same release differ in meaning; empty if nowhere."""
+    """Return the differences in meaning between two slurm.conf of one release; an empty tuple if there are none."""
     ours, theirs = dict(_meanings(old)), dict(_meanings(new))
     return tuple(
         Difference(subject, key, ours.get((subject, key), ""), theirs.get((subject, key), ""))

@@ -93,7 +93,7 @@ def _all_meanings(conf: SlurmConf, kind: str) -> set[Meaning]:
 
 
 def _folded(kind: str, meanings: set[Meaning]) -> list[str]:
-    """Return meanings as texts; those of gres.conf have hosts with the same ones together."""
+    """Return the meanings of a file as texts; in gres.conf, hosts with equal meanings are one text."""
     if kind != "gres.conf":
         return sorted(" ".join(filter(None, meaning[1:])) for meaning in meanings)
     hosts: dict[Meaning, list[str]] = {}

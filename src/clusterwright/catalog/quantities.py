@@ -22,17 +22,17 @@ _PER = {None: "piece", "h": "GPU-hour", "kWh": "kWh", "kW/month": "kW-month"}
 
 def size(value: Any) -> float:
     """Parse a size such as `80GB` or `79.1GiB` to bytes; raises QuantityError for another value or 0."""
-    return _some(float(parse_size(_text(value, "write the size as 80GB or 79.1GiB"))), value)
+    return _some(float(parse_size(_text(value, _("write the size as 80GB or 79.1GiB")))), value)
 
 
 def byte_rate(value: Any) -> float:
     """Parse a rate such as `3.35TB/s` to bytes per second; raises QuantityError for another value or 0."""
-    return _some(parse_rate(_text(value, "write the rate as 3.35TB/s")) / 8, value)
+    return _some(parse_rate(_text(value, _("write the rate as 3.35TB/s"))) / 8, value)
 
 
 def bit_rate(value: Any) -> float:
     """Parse a rate such as `400Gbit/s` to bits per second; raises QuantityError for another value or 0."""
-    return _some(float(parse_rate(_text(value, "write the rate as 400Gbit/s"))), value)
+    return _some(float(parse_rate(_text(value, _("write the rate as 400Gbit/s")))), value)
 
 
 def flops(value: Any) -> float:
@@ -41,25 +41,25 @@ def flops(value: Any) -> float:
     Raises:
         QuantityError: another value, or 0.
     """
-    match = _match(_FLOPS, value, "a rate of arithmetic", "write the dense rate as 989TFLOP/s")
+    match = _match(_FLOPS, value, _("a rate of arithmetic"), _("write the dense rate as 989TFLOP/s"))
     return _some(float(match[1]) * _SCALES[match[2]], value)
 
 
 def power(value: Any) -> float:
     """Parse a power such as `700W` or `10.2kW` to watts; raises QuantityError for another value."""
-    match = _match(_POWER, value, "a power", "write the power as 700W or 10.2kW")
+    match = _match(_POWER, value, _("a power"), _("write the power as 700W or 10.2kW"))
     return float(match[1]) * _SCALES[match[2]]
 
 
 def seconds(value: Any) -> float:
     """Parse a time such as `130ns` to seconds; raises QuantityError for another value."""
-    match = _match(_TIME, value, "a short time", "write the time as 130ns or 80us")
+    match = _match(_TIME, value, _("a short time"), _("write the time as 130ns or 80us"))
     return float(match[1]) * _TIMES[match[2]]
 
 
 def metres(value: Any) -> float:
     """Parse a length such as `50m` to meters; raises QuantityError for another value."""
-    return float(_match(_LENGTH, value, "a length", "write the length as 50m")[1])
+    return float(_match(_LENGTH, value, _("a length"), _("write the length as 50m"))[1])
 
 
 def money(value: Any) -> tuple[float, str, str]:
@@ -69,7 +69,10 @@ def money(value: Any) -> tuple[float, str, str]:
         QuantityError: another value.
     """
     match = _match(
-        _MONEY, value, "a price", "write the price as 30000 USD, 3.5 USD/h, 0.1 EUR/kWh or 200 USD/kW/month"
+        _MONEY,
+        value,
+        _("a price"),
+        _("write the price as 30000 USD, 3.5 USD/h, 0.1 EUR/kWh or 200 USD/kW/month"),
     )
     return float(match[1]), match[2], _PER[match[3]]
 
@@ -77,14 +80,20 @@ def money(value: Any) -> tuple[float, str, str]:
 def integer(value: Any) -> int:
     """Return the value if it is an integer of at least 0, else raise QuantityError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise QuantityError(_("`{value}` is not an integer", value=value), _("write an integer such as 8"))
+        raise QuantityError(
+            _("`{value}` is not an integer of 0 or more", value=value),
+            _("write the number as an integer of 0 or more, such as 8"),
+        )
     return value
 
 
 def flag(value: Any) -> bool:
     """Return the value if it is a boolean, else raise QuantityError."""
     if not isinstance(value, bool):
-        raise QuantityError(_("`{value}` is neither true nor false", value=value), _("write true or false"))
+        raise QuantityError(
+            _("`{value}` is neither true nor false", value=value),
+            _("write the value as true or false, without quotes"),
+        )
     return value
 
 
@@ -99,7 +108,7 @@ def text(value: Any) -> str:
 
 def texts(value: Any) -> tuple[str, ...]:
     """Return a list of strings as a tuple; a single string is a list of one. Raises QuantityError for another value."""
-    return (text(value),) if isinstance(value, str) else _read_items(value, text, "a list of texts")
+    return (text(value),) if isinstance(value, str) else _read_items(value, text, _("a list of texts"))
 
 
 def rates(value: Any) -> dict[str, float]:
@@ -107,13 +116,14 @@ def rates(value: Any) -> dict[str, float]:
     precisions = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
     if not isinstance(value, dict) or not value:
         raise QuantityError(
-            _("not a table of rates by precision"), _('write the rates by precision as {bf16 = "989TFLOP/s"}')
+            _("the value is not a table of rates by precision"),
+            _('write the rates by precision as {bf16 = "989TFLOP/s"}'),
         )
     for precision in value:
         if precision not in precisions:
             raise QuantityError(
-                _("`{precision}` is not a precision", precision=precision),
-                _("use one of {precisions}", precisions=", ".join(precisions)),
+                _("`{precision}` is not a known precision", precision=precision),
+                _("write one of the precisions {precisions}", precisions=", ".join(precisions)),
             )
     return {precision: flops(rate) for precision, rate in value.items()}
 
@@ -123,7 +133,7 @@ def day(value: Any) -> str:
     written = str(value)
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])(-\d{2})?", written):
         raise QuantityError(
-            _("`{written}` is not a date", written=written), _("write the date as 2026-11-21")
+            _("`{written}` is not a date", written=written), _("write the date as 2026-11-21 or 2026-11")
         )
     return written
 

@@ -58,7 +58,7 @@ def show_plan(report: ChangeReport, most_diff_lines: int | None = None) -> None:
 
 
 def _impact(report: ChangeReport) -> str:
-    """Return one line on what the plan changes, and what that means for running jobs."""
+    """Return one line with what the plan changes and its effect on running jobs."""
     from clusterwright.config.names import fold
     from clusterwright.onhost.provision.change import Verb
 
@@ -126,7 +126,7 @@ def plan_lines(actions: Iterable[Action], *, with_diffs: bool = True) -> list[st
 
 
 def left_out(report: ChangeReport) -> list[tuple[str, str]]:
-    """Return (hostlist, reason) of the skipped hosts, hosts with the same reason together."""
+    """Return (hostlist, reason) of the skipped hosts, one pair for each reason; empty if no host is skipped."""
     from clusterwright.config.names import fold
 
     hosts_by_reason: dict[str, list[str]] = {}

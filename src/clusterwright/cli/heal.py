@@ -208,7 +208,7 @@ def log(*, cluster: Path | None = None, last: Count = 50, json: bool = False, lo
 
 
 def _propose(file: Path | None, *, local: bool, json: bool) -> int:
-    """Print the actions of the next poll, if it finds the same faults; EXIT_FAILED if Slurm does not respond."""
+    """Print the actions of the next poll if it observes equal faults; return EXIT_FAILED if Slurm does not respond."""
     from clusterwright.heal.decide import decide
     from clusterwright.heal.loop import setup as joined
 

@@ -247,7 +247,7 @@ def expand_valid(hostlist: str) -> tuple[str, ...]:
 
 
 def fold(hosts: tuple[str, ...] | list[str]) -> str:
-    """Fold host names into a hostlist: `gpu-node[1-8,12]`; texts that are no names stay as they are, at the end."""
+    """Fold host names into a hostlist: `gpu-node[1-8,12]`; texts that are not host names are appended unchanged."""
     names = {host for host in hosts if re.fullmatch(_FOLDABLE, host)}
     has_many = len(names) > _FEW_HOSTS and any(map(_has_numbers, names))
     folded = (
@@ -261,7 +261,7 @@ def fold(hosts: tuple[str, ...] | list[str]) -> str:
 def _fold_numbers(names: list[str]) -> list[str]:
     """Fold names by the last number in them, then by those before it; names without a number come first, unfolded.
 
-    ClusterShell would compare each two ranges.
+    ClusterShell would compare every pair of ranges.
     """
     unnumbered: list[str] = []
     numbers: dict[tuple[str, str], list[str]] = {}

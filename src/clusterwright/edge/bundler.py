@@ -75,7 +75,7 @@ _IMPORT = re.compile(r"^[ \t]*from (clusterwright[\w.]*) import (?:\(([^)]*)\)|(
 
 
 def program_command(*arguments: str) -> str:
-    """The shell line that runs a program from stdin (`program_input`) with Python; ps shows it with its arguments.
+    """Return the shell line with which Python runs a program from stdin (`program_input`); ps shows its arguments.
 
     Python is isolated (-I): it imports nothing from the current folder, which may be another user's.
     """
@@ -84,7 +84,7 @@ def program_command(*arguments: str) -> str:
 
 @cache
 def program_input(program: str) -> bytes:
-    """The program's modules, packed for the stdin of `program_command`; the program's own input follows them."""
+    """Return the program's modules, packed for the stdin of `program_command`; the program's own input follows them."""
     *dependencies, main = sources(program)
     return pack([*sorted(dependencies), main])
 
@@ -97,7 +97,7 @@ def pack(modules: list[tuple[str, str]]) -> bytes:
 
 @cache
 def bundle_script(program: str) -> bytes:
-    """The program and all modules of ours that it imports as one self-contained script.
+    """Return the program and all modules of ours that it imports as one self-contained script.
 
     For a file or for `python3 -`, which would import modules of the current folder: another user's, maybe.
     """
@@ -105,23 +105,23 @@ def bundle_script(program: str) -> bytes:
 
 
 def probe(name: str) -> str:
-    """The text of a fact probe, for `python3 -c` (3.6 or later)."""
+    """Return the text of a fact probe, for `python3 -c` (3.6 or later)."""
     return _program_text(f"onhost/probes/{name}")
 
 
 def bench_program(name: str) -> str:
-    """The text of a bench program as one file (Python 3.8 or later)."""
+    """Return the text of a bench program as one file (Python 3.8 or later)."""
     return _program_text(f"onhost/bench/{name}")
 
 
 def trial_script() -> str:
-    """The text of slurm_trial.py, which starts Slurm's daemons on new files, for `python3 -c` (3.6 or later)."""
+    """Return the text of slurm_trial.py, which starts Slurm's daemons on new files, for `python3 -c` (3.6 or later)."""
     return _program_text("onhost/provision/slurm_trial")
 
 
 @cache
 def _program_text(program: str) -> str:
-    """The source text of a program, bundled into one script if it imports modules of ours."""
+    """Return the source text of a program, bundled into one script if it imports modules of ours."""
     text = (PACKAGE / f"{program}.py").read_text(encoding="utf-8")
     return bundle_script(program).decode() if imports(text) else text
 
@@ -138,7 +138,7 @@ def sources(program: str) -> list[tuple[str, str]]:
 
 
 def library() -> dict[str, str]:
-    """The library for jobs and services on hosts, as `{path below the library folder: text}`.
+    """Return the library for jobs and services on hosts, as `{path below the library folder: text}`.
 
     Raises:
         WrightError: `plugin-clash`: a plug-in has a launcher with the name of ours.
@@ -154,7 +154,7 @@ def library() -> dict[str, str]:
 
 
 def power_programs() -> dict[str, str]:
-    """The modules of the power control service, as `{path below the library folder: text}`."""
+    """Return the modules of the power control service, as `{path below the library folder: text}`."""
     return _installed(("onhost/lib", "onhost/power", "slurm"))
 
 
@@ -166,7 +166,7 @@ def _installed(folders: tuple[str, ...]) -> dict[str, str]:
 
 
 def imports(text: str) -> list[str]:
-    """The names of modules of ours that a source text imports, at module level or inside functions."""
+    """Return the names of modules of ours that a source text imports, at module level or inside functions."""
     names = []
     for package, several, single in _IMPORT.findall(text):
         for item in (several or single.partition("#")[0]).split(","):
@@ -189,7 +189,7 @@ def _collect(name: str, texts: dict[str, str], *above: str) -> None:
 
 
 def _path(name: str) -> Path | None:
-    """The file of a module or package of ours; None if there is none."""
+    """Return the file of a module or package of ours; None if there is none."""
     base = PACKAGE.parent / name.replace(".", "/")
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 

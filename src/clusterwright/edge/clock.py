@@ -10,11 +10,11 @@ class Clock(Protocol):
     """The interface of SystemClock, and of FakeClock in tests."""
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds of a clock that never goes back, from an arbitrary start."""
+        """Return the seconds of a clock that never goes back, from an arbitrary start."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -26,11 +26,11 @@ class SystemClock:
     """The clock of this machine."""
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds of the machine's monotonic clock, from an arbitrary start."""
+        """Return the seconds of the machine's monotonic clock, from an arbitrary start."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:

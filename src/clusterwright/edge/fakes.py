@@ -15,11 +15,11 @@ class FakeClock:
         self._now = now
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         return self._now
 
     def monotonic(self) -> float:
-        """The same time as `now`."""
+        """Return the fake time in seconds, which `now` also returns."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
@@ -52,6 +52,6 @@ class FakeRemote:
 
 
 def program_stdin(stdin: bytes) -> bytes:
-    """The input of a program that was sent to a host: the part of stdin after its modules."""
+    """Return the input of a program that was sent to a host: the part of stdin after its modules."""
     length, _, tail = stdin.partition(b"\n")
     return tail[int(length) :]

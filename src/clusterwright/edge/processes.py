@@ -43,7 +43,7 @@ class CommandResult:
         return self.code == 0
 
     def last_lines(self, count: int = 5) -> str:
-        """The last lines of stderr, or of stdout if stderr is empty, for an error message."""
+        """Return the last lines of stderr, or of stdout if stderr is empty, for an error message."""
         text = self.err.strip() or self.out.strip()
         return "\n".join(text.splitlines()[-count:])
 

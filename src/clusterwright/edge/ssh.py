@@ -70,7 +70,7 @@ class Ssh:
     connect_timeout_s: int = 5
 
     def argv(self, host: str, command: str) -> tuple[str, ...]:
-        """The ssh command line that runs a shell command on the host."""
+        """Return the ssh command line that runs a shell command on the host."""
         return (*self._options(), "--", host, command)
 
     def _options(self, *more: str) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ class SshProblem:
     fix: str
 
     def __str__(self) -> str:
-        """The message and the fix in one line."""
+        """Return the message and the fix in one line."""
         return f"{self.message}; {self.fix}"
 
 

@@ -28,7 +28,7 @@ class Intent:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """A key that is equal for two intents of the same action on the same host, unit, job and spare."""
+        """Key of the intent; two intents of one action on one host, unit, job and spare have equal keys."""
         return (self.host, self.action, self.unit, self.job, self.spare)
 
 

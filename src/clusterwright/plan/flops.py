@@ -41,7 +41,7 @@ def mix(model: Architecture) -> Mix:
 
 
 def attention_matrices(model: Architecture) -> float:
-    """FLOPs per token of the query, key, value and output projections of one attention layer."""
+    """Return the FLOPs per token of the query, key, value and output projections of one attention layer."""
     if model.attention == "mla":
         query, key_value, output = latent_widths(model)
         inner = model.q_lora_rank * query if model.q_lora_rank else 0
@@ -94,17 +94,17 @@ def core_widths(model: Architecture) -> tuple[float, float]:
 
 
 def attention_core(model: Architecture, seq_len: float) -> float:
-    """FLOPs per token of core attention (QK^T and scores times values) in one layer; a causal mask halves it."""
+    """Return FLOPs per token of core attention (QK^T and scores times values) in one layer; a causal mask halves it."""
     return 2 * sum(core_widths(model)) * mean_attended(model, seq_len)
 
 
 def ffn(model: Architecture, width: float) -> float:
-    """FLOPs per token of one feed-forward block with intermediate size `width`."""
+    """Return the FLOPs per token of one feed-forward block with intermediate size `width`."""
     return 2 * (3 if model.gated else 2) * model.hidden * width
 
 
 def moe(model: Architecture) -> float:
-    """FLOPs per token of one MoE layer: router, the experts a token is routed to, and the shared expert."""
+    """Return the FLOPs per token of one MoE layer: router, the experts a token is routed to, and the shared expert."""
     narrow = model.expert_width / model.hidden if model.expert_width else 1
     routed = model.experts_per_token * ffn(model, model.expert_ffn) * narrow
     projections = 4 * model.hidden * model.expert_width  # into the experts' width and back
@@ -118,13 +118,13 @@ def mamba_widths(model: Architecture) -> tuple[float, float]:
 
 
 def mamba(model: Architecture) -> float:
-    """FLOPs per token of one Mamba-2 mixer: input and output projections, and the scan over its states."""
+    """Return the FLOPs per token of one Mamba-2 mixer: input and output projections, and the scan over its states."""
     entry, inner = mamba_widths(model)
     return 2 * model.hidden * (entry + inner) + 6 * inner * parameters.mamba_shape(model)[2]
 
 
 def head(model: Architecture) -> float:
-    """FLOPs per token of the output projection to the vocabulary, once more per multi-token-prediction layer."""
+    """Return FLOPs per token of the output projection to the vocabulary, once more per multi-token-prediction layer."""
     return 2 * model.hidden * model.vocab * (1 + model.mtp_layers)
 
 
@@ -141,5 +141,5 @@ def forward(model: Architecture, seq_len: float) -> float:
 
 
 def training(model: Architecture, seq_len: float) -> float:
-    """Model FLOPs per token of training: forward plus backward (twice forward); recomputation is not counted."""
+    """Return model FLOPs per token of training: forward plus backward (twice forward); recomputation is not counted."""
     return 3 * forward(model, seq_len)

@@ -30,7 +30,7 @@ class Training:
     bytes_per_s: float
 
     def transfer_s(self, share: float = 1.0) -> float:
-        """Seconds of a ring all-reduce of this share of the gradients (default: all), at line rate."""
+        """Return the seconds of a ring all-reduce of this share of the gradients (default: all), at line rate."""
         return 2 * (self.hosts - 1) / self.hosts * self.gradient_bytes * share / self.bytes_per_s
 
 

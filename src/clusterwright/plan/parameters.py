@@ -143,13 +143,16 @@ def _ffn(model: Architecture, width: int, matrices: int) -> float:
 
 
 def _expert(model: Architecture, matrices: int) -> float:
-    """Parameters of one expert, which may be narrower than the model; biases only if the model has them."""
+    """Return the parameters of one expert, which may be narrower than the model; biases only if the model has them."""
     inner = (matrices - 1) * model.expert_ffn if model.biases else 0
     return matrices * (model.expert_width or model.hidden) * model.expert_ffn + inner
 
 
 def lora(model: Architecture) -> float:
-    """LoRA adapters' parameters as a share of the model's: rank 32, on all four matrices of each layer (2106.09685)."""
+    """Return the parameters of LoRA adapters as a share of the model's.
+
+    The adapters have rank 32, on all four matrices of each layer (2106.09685).
+    """
     q, kv = model.heads * model.head_dim, 2 * model.kv_heads * model.head_dim
     wide = model.ffn * (2 if model.gated else 1)
     sides = (model.hidden + q + kv) + (q + model.hidden) + (model.hidden + wide) + (model.ffn + model.hidden)

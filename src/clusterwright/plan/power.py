@@ -213,7 +213,10 @@ def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
 
 
 def _gpu_limit(node: Node, supplied_w: float) -> float:
-    """Power limit per GPU, in watts, at which the node needs 90% of `supplied_w`; not above 0 if no limit helps."""
+    """Return the power limit per GPU, in watts, at which the node needs 90% of `supplied_w`.
+
+    Not above 0 if no limit helps.
+    """
     inside = node_power(node).inside_w
     fans = FAN_SHARE_LIQUID if node.liquid else FAN_SHARE
     return node.gpu_w - (inside - supplied_w * SUPPLY_LOAD) / (1 + fans) / max(1, node.gpus)

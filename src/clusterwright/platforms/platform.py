@@ -77,15 +77,15 @@ class Platform:
     lab_suite: str  # suite for mmdebstrap; empty where lab hosts cannot run it
 
     def package_names(self, name: str) -> Names:
-        """The packages of this release for a package name of Debian; the name itself where nothing differs."""
+        """Return the packages of this release for a package name of Debian; the name itself where nothing differs."""
         return self.packages.get(name, (name,))
 
     def unit(self, name: str) -> str:
-        """The systemd unit of this release for a unit name of Debian; the name itself where nothing differs."""
+        """Return the systemd unit of this release for a unit name of Debian; the name itself where nothing differs."""
         return self.units.get(name, name)
 
     def path(self, name: str) -> str:
-        """The path on this release for a path on Debian; the path itself where nothing differs."""
+        """Return the path on this release for a path on Debian; the path itself where nothing differs."""
         return self.paths.get(name, name)
 
     def has_slurm(self, version: str) -> bool:

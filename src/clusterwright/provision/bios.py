@@ -207,9 +207,9 @@ class BiosApply:
         }
 
     def _write(self, hosts: Sequence[str], changes: Sequence[BiosChange]) -> dict[str, str]:
-        """Write the settings for the next boot, once for all hosts with the same ones.
+        """Write the settings for the next boot, in one run for all hosts with equal settings.
 
-        Return the hosts that failed, and why.
+        Return the error by host of the hosts that failed; empty if all succeeded.
         """
         groups: dict[tuple[tuple[str, Value], ...], list[str]] = {}
         for host in hosts:

@@ -68,12 +68,12 @@ class Drains:
         return parse_sinfo(self._run(client.node_states()).out)
 
     def busy(self) -> dict[str, list[str]] | None:
-        """Return job IDs by host; None if slurmctld does not respond, which is not the same as no jobs."""
+        """Return the IDs of jobs by host; None if slurmctld does not respond, an empty dict without jobs."""
         result = self._run(client.queue(FIELDS))
         return jobs_on(parse_queue(result.out, FIELDS)) if result.ok else None
 
     def drain(self, hosts: Iterable[str]) -> dict[str, str]:
-        """Drain these hosts; return those that could not be drained, and why.
+        """Drain the hosts; return the error by host of those that could not be drained, empty if all could be.
 
         Hosts that are out of service already or unknown to Slurm are passed over.
         """

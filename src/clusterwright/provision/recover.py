@@ -73,9 +73,9 @@ def refuse_new_key(cluster: Cluster, source: str, folder: Path, remote: Remote) 
 
 
 def recover(cluster: Cluster, folder: Path, remote: Remote, hosts: Iterable[str]) -> tuple[HostKey, ...]:
-    """Read the munge key from the hosts and store it here, if all hosts with a usable one have the same.
+    """Read the munge key from the hosts, and store it on this machine if all usable keys are equal.
 
-    Return the key, or the error, of each host.
+    Return the key of each host, or the error of a host whose key could not be read.
 
     Raises:
         WrightError: no host has a usable key, they have different ones, or another one is stored here.

@@ -134,7 +134,7 @@ class ChangeReport:
         return tuple(host for host in self.hosts if host.reached and host.error)
 
     def actions(self) -> tuple[Action, ...]:
-        """Return one action for each distinct change, with all its hosts."""
+        """Return one action for each distinct change, with all hosts that have the change; empty without changes."""
         hosts_by_action: dict[Action, list[str]] = {}
         for host in self.hosts:
             for change in host.changes:

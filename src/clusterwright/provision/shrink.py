@@ -106,10 +106,10 @@ def refuse_reserved(removal: Removal, remote: Remote) -> None:
 def remove_hosts(
     removal: Removal, remote: Remote, on_progress: ProgressCallback, *, clock: Clock | None = None
 ) -> RemovalResult:
-    """Drain the hosts, wait for jobs, stop slurmd, remove them from cluster file and Slurm; return the result.
+    """Drain the hosts, wait for their jobs, stop slurmd, and remove the hosts from cluster file and Slurm.
 
-    After an interruption the same command continues. Hosts on which slurmd could not be stopped are removed all the
-    same and are in the result.
+    After an interruption the same command continues. Hosts on which slurmd could not be stopped are removed, too,
+    and are named in the returned result.
 
     Raises:
         WrightError: jobs still run after the wait; the hosts stay drained.

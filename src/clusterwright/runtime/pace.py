@@ -145,7 +145,7 @@ class Pace:
         return not 1 / MOVED < moved < MOVED
 
     def _suspects(self, agreed: Mapping[str, int]) -> None:
-        """Count how often the same rank was slowest in votes, by at least 10%; two counts are lost when it was not.
+        """Count how often one rank was slowest in votes, by at least 10%; a vote in which it was not subtracts two.
 
         From 8 counts on, the next votes survey the times of all ranks.
         """

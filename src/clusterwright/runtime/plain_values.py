@@ -33,7 +33,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes, like: Any = _MISSING) -> Any:
-    """Return the value that `encode` has encoded.
+    """Return the value that `encode` had encoded.
 
     Containers of other classes and objects become copies of those at the same place in `like`; without them,
     containers become plain ones.
@@ -99,7 +99,7 @@ class _Decoder:
         self._blobs, self._at = blobs, 0
 
     def value(self, reduced: Any, like: Any) -> Any:
-        """Return the value for what `_reduced` returned; `like` is this rank's value at the same place.
+        """Return the value that `_reduced` has reduced; `like` is this rank's value at the same position.
 
         Tensors go to the device of `like`, else the CPU.
         """

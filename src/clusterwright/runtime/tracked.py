@@ -27,7 +27,7 @@ class Tracked:
         self._shared: set[str] | None = None
 
     def add(self, **objects: Any) -> None:
-        """Track these objects, too, by name, without their wrappers; one of the same name is replaced.
+        """Track the objects by name, without their wrappers; an object that was tracked under the name is replaced.
 
         Raises:
             TypeError: an object has no `state_dict` and `load_state_dict`, or is named `run`.

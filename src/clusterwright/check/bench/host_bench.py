@@ -59,7 +59,7 @@ def measure(site: BenchSite, host_bench: HostBench) -> BenchOutcome:
 
 
 def run_pass(site: BenchSite, host_bench: HostBench, hosts: Sequence[str]) -> tuple[Figures, dict[str, str]]:
-    """Run the bench on the hosts at the same time; return each host's figures, and the errors of hosts without any."""
+    """Run the bench on the hosts at the same time; return the figures by host, and the errors of the other hosts."""
     answers = site.stage.do({host: host_bench.part(host) for host in hosts})
     figures: dict[str, tuple[BenchFigure, ...]] = {}
     failed = {host: answer.reason for host, answer in answers.items() if answer.reason}

@@ -96,7 +96,7 @@ def on_site(
 
 
 def bench_of(kind: Kind) -> Callable[[BenchSite], BenchOutcome]:
-    """Return the bench of that name: the function in a file of kinds/ of the same name."""
+    """Return the bench with the name: the function NAME in the file kinds/NAME.py."""
     bench: Callable[[BenchSite], BenchOutcome] = getattr(
         importlib.import_module(f"{__package__}.kinds.{kind}"), kind
     )

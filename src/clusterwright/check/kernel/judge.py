@@ -120,7 +120,7 @@ def _cascade(event: KernelEvent, current_events: Iterable[KernelEvent]) -> str:
 
 
 def _peers(event: KernelEvent, current_events: Iterable[KernelEvent]) -> int:
-    """Count the other GPUs with the same Xid within 3 minutes of this one."""
+    """Count the other GPUs that have the Xid of the event within 3 minutes of the event."""
     addresses = {
         peer.pci
         for peer in current_events

@@ -62,7 +62,7 @@ def _doubled_up_to(most: int) -> tuple[str, ...]:
 def _threads(job: Job, target: RunTarget) -> Iterator[Knob]:
     """Yield the knobs of CPU threads: their number, up to twice a rank's share of CPUs, and binding.
 
-    Binding only with one rank a host, as it binds all to the same CPUs.
+    The knob of binding is yielded with one rank a host only, as it binds all ranks of a host to the same CPUs.
     """
     counts = _doubled_up_to(2 * _threads_of_a_rank(job, target))
     yield Knob("OMP_NUM_THREADS", counts, _("too many threads wait for each other, too few leave CPUs idle"))

@@ -100,7 +100,7 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def _mixed(some: Sequence[KnobSettings], random: Random) -> Batch:
-    """Shuffle the settings with the default among them, so that a drift affects all alike."""
+    """Return the settings and the default in random order, so that a drift of the hosts affects all of them equally."""
     batch = [DEFAULT, *some]
     random.shuffle(batch)
     return tuple(batch)
@@ -111,7 +111,7 @@ def _to_trials(number: int, values: TrialValues) -> list[Trial]:
 
 
 def _ratios(trials: Sequence[Trial]) -> dict[KnobSettings, list[float]]:
-    """Return each setting's values over the default's of the same batch; settings that failed once are left out."""
+    """Return each setting's values divided by the default's of the same batch; settings that failed are left out."""
     baselines = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
     ratios: dict[KnobSettings, list[float]] = {}
     broken = {trial.settings for trial in trials if trial.value is None}

@@ -132,7 +132,7 @@ def _size(answer: Answer) -> str:
 def _alternative(sized: Sized) -> list[str]:
     """Return a line with the throughput of the same layout in PyTorch's FSDP, which most fine-tuning uses.
 
-    [] if FSDP is what was planned.
+    An empty list if the plan itself uses FSDP.
     """
     from dataclasses import replace
 

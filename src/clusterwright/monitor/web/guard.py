@@ -66,7 +66,7 @@ class Guard:
         return "__Host-wright" if self.tls else "wright"
 
     def identify(self, request: Request) -> Identity:
-        """The identity by the session cookie, empty without a session.
+        """Return the identity that belongs to the session cookie; an empty identity without a session.
 
         For data of the page, also its token is required. Browsers send the cookie to every port of the host, so another
         server there may have it.

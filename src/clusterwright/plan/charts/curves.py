@@ -192,7 +192,7 @@ class ChartLine:
     owned: bool
 
     def cost(self, hours: float) -> float:
-        """Cost of a year with `hours` hours of use."""
+        """Return the cost of a year with `hours` hours of use."""
         return self.fixed + self.hourly * hours
 
 

@@ -73,7 +73,10 @@ def _of_layer(layer: Convolution | Dense, passes: int) -> Product:
 
 
 def _squeezed(network: Cnn) -> float:
-    """Elements that squeeze-and-excitation scales: the outputs before each pair of 1x1 convolutions on one pixel."""
+    """Return the number of elements that squeeze-and-excitation scales in one image.
+
+    These are the outputs before each pair of 1x1 convolutions on one pixel.
+    """
     layers = network.convolutions
     starts = [i for i in range(1, len(layers)) if layers[i].height == 1 < layers[i - 1].height]
     return float(sum(layers[index - 1].elements for index in starts))

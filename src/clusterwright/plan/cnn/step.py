@@ -124,7 +124,7 @@ def _fixed_costs(job: CnnJob, how: Software) -> tuple[float, float]:
 
 
 def _exposed(job: CnnJob, compute: float, how: Software) -> float:
-    """Exposed seconds of the gradients' all-reduce: what does not overlap the backward pass; 0 for one GPU."""
+    """Return exposed seconds of the gradients' all-reduce: what does not overlap the backward pass; 0 for one GPU."""
     machine = job.machine
     if machine.gpus < 2:
         return 0.0

@@ -22,14 +22,17 @@ HALF = {"fp16", "bf16", "mixed", "amp"}
 
 
 def peak(gpu: Gpu, precision: str) -> float:
-    """Peak FLOP/s of the matrix units: fp16 (else bf16, fp32) for 16 bits, tf32 (else fp32) for other precisions."""
+    """Return the peak FLOP/s of the matrix units.
+
+    The peak is that of fp16 (else bf16, fp32) for 16 bits, of tf32 (else fp32) for other precisions.
+    """
     if precision in HALF:
         return gpu.peak.get("fp16") or gpu.peak.get("bf16") or gpu.peak["fp32"]
     return gpu.peak.get("tf32") or gpu.peak["fp32"]
 
 
 def width(precision: str) -> int:
-    """Bytes per activation element: 2 in half precision, else 4."""
+    """Return the bytes per activation element: 2 in half precision, else 4."""
     return 2 if precision in HALF else 4
 
 
@@ -69,10 +72,13 @@ def work(
 
 
 def _limited(time: float, least: float) -> float:
-    """Time under a power limit, smoothed: the clock falls before the limit is reached; `least` is energy over power."""
+    """Return the time under a power limit, smoothed: the clock falls before the limit is reached.
+
+    `least` is energy over power.
+    """
     return float((time**4 + least**4) ** 0.25)
 
 
 def _filling(product: Product, c: Coefficients) -> float:
-    """Share of the matrix units' peak that a product's shape reaches: long inner products, full tiles."""
+    """Return the share of the matrix units' peak that a product's shape reaches: long inner products, full tiles."""
     return product.inner / (product.inner + c.depth) * product.wide / (product.wide + TENSOR_CORE_WIDTH)

@@ -70,7 +70,7 @@ def joined(size: Real, transfer: Real, steps: tuple[Real, Real], path: Path, pro
 def filled(
     size: Real, transfer: Real, latency: Real, c: Coefficients, protocol: Protocol, ramp: float | None = None
 ) -> Real:
-    """Seconds of a kernel from latency and transfer, plus filling NCCL's pipeline of chunks (sqrt of their product).
+    """Return the seconds of a kernel: latency, transfer, and filling NCCL's pipeline of chunks (sqrt of their product).
 
     The transfer is slowed to the protocol's bandwidth; the result is not below a kernel launch. `ramp` weighs the
     filling (default: `c.ramp`).
@@ -161,7 +161,10 @@ def _fastest(algorithm: Algorithm, kind: Collective, size: Real, over: Path) -> 
 
 
 def ring(kind: Collective, size: Real, over: Path, protocol: Protocol) -> Real:
-    """Seconds of a ring algorithm: every GPU passes pieces to the next; each link carries nccl-tests' bus traffic."""
+    """Return the seconds of a ring algorithm: every GPU passes pieces to the next.
+
+    Each link carries nccl-tests' bus traffic.
+    """
     ranks = over.group.ranks
     steps = ring_steps(kind, ranks)
     inter_node = pick(over.nodes > 1, steps * over.nodes / ranks, 0.0)
@@ -171,7 +174,7 @@ def ring(kind: Collective, size: Real, over: Path, protocol: Protocol) -> Real:
 
 
 def tree(kind: Collective, size: Real, over: Path, protocol: Protocol) -> Real:
-    """Seconds of an all-reduce by NCCL's double binary tree over the nodes, with a chain within each.
+    """Return the seconds of an all-reduce by NCCL's double binary tree over the nodes, with a chain within each.
 
     Few steps, less bandwidth than a ring. `UNAVAILABLE_S` on one node.
     """
@@ -195,12 +198,12 @@ def _crossings(over: Path) -> Real:
 
 
 def _leaving(over: Path) -> Real:
-    """Bytes/s of the NICs through which trees leave one node or NVLink domain."""
+    """Return the bytes/s of the NICs through which trees leave one node or NVLink domain."""
     return over.inter_node * smaller(1.0, over.c.heads / over.group.ranks_per_node)
 
 
 def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
-    """Seconds of an all-reduce in the NVLink switch (NVLS), then in trees between nodes or, with `sharp`, in SHARP.
+    """Return the seconds of an all-reduce in the NVLink switch (NVLS), then in trees between nodes (`sharp`: in SHARP).
 
     At least `UNAVAILABLE_S` if the GPUs have no NVLink switch that reduces, or the domain has too few ranks.
     """
@@ -219,7 +222,7 @@ def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
 
 
 def _pairwise(size: Real, over: Path) -> Real:
-    """Seconds of an all-to-all: every GPU sends to every other; what leaves the node uses its NICs."""
+    """Return the seconds of an all-to-all: every GPU sends to every other; what leaves the node uses its NICs."""
     ranks, local_ranks, soft = over.group.ranks, over.group.ranks_per_node, over.c.softness
     intra_node = size * (local_ranks - 1) / ranks / over.intra_node
     inter_node = size * (ranks - local_ranks) / ranks * local_ranks / over.inter_node
@@ -230,7 +233,7 @@ def _pairwise(size: Real, over: Path) -> Real:
 
 
 def _direct(size: Real, over: Path) -> Real:
-    """Seconds of a send/recv from each GPU to the next, over NICs if the group spans several nodes."""
+    """Return the seconds of a send/recv from each GPU to the next, over NICs if the group spans several nodes."""
     rate = smaller(over.intra_node, over.inter_node / over.group.ranks_per_node)
     step = pick(over.nodes > 1, inter_node_step(over, SIMPLE), intra_node_step(over, SIMPLE))
     return filled(size, size / rate, step, over.c, SIMPLE)

@@ -92,7 +92,10 @@ def _share_of_links(machine: Machine, local_ranks: Real) -> Real:
 
 
 def nic_rate(group: RankGroup, c: Coefficients) -> Real:
-    """Bandwidth of one node's NICs for the group, in bytes/s, one direction; `UNLIMITED` for a group in one node."""
+    """Return the bandwidth of one node's NICs for the group, in bytes/s, one direction.
+
+    `UNLIMITED` for a group in one node.
+    """
     machine, network = group.machine, group.machine.network
     wire = wire_of(network.kind, c)
     nodes_per_domain = larger(machine.nvlink_domain / machine.gpus_per_node, 1.0)

@@ -30,11 +30,14 @@ def energy_an_hour(figures: Figures, nodes: float) -> float:
 
 
 def a_year(figures: Figures, nodes: float, hours: float) -> float:
-    """Cost of a year with `hours` hours of training on an owned cluster."""
+    """Return the cost of a year with `hours` hours of training on an owned cluster."""
     return fixed_a_year(figures, nodes) + hours * energy_an_hour(figures, nodes)
 
 
 def per_gpu_hour(figures: Figures, nodes: float, gpus: float, utilization: float) -> float:
-    """Cost per GPU-hour of training on an owned cluster; `utilization`: share of the year that it trains, (0, 1]."""
+    """Return the cost per GPU-hour of training on an owned cluster.
+
+    `utilization`: share of the year that it trains, (0, 1].
+    """
     hours = HOURS_A_YEAR * utilization
     return a_year(figures, nodes, hours) / (gpus * hours)

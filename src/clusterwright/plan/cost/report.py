@@ -116,5 +116,5 @@ def kwh(node_kw: float, nodes: float, hours: float, pue: float) -> float:
 
 
 def co2_kg(energy_kwh: float, grams_a_kwh: float = GRID.likely) -> float:
-    """Kilograms of CO2 emitted for this energy, at grams per kWh of the grid."""
+    """Return the kilograms of CO2 emitted for this energy, at grams per kWh of the grid."""
     return energy_kwh * grams_a_kwh / 1000

@@ -93,7 +93,7 @@ def lengths(fabric: Fabric, hall: Hall = HALL) -> Iterator[tuple[Link, int]]:
 
 
 def optics_w(cables: list[Cable]) -> float:
-    """Power of the transceivers at both ends of all cables, in watts."""
+    """Return the power of the transceivers at both ends of all cables, in watts."""
     return sum(2 * cable.end_power_w * cable.count for cable in cables)
 
 

@@ -63,7 +63,10 @@ class Clos:
             yield "core", self.core_groups * self.cores, 0
 
     def cables_up(self) -> tuple[int, ...]:
-        """Number of cables (leaf to spine, spine to core); only the first without cores, empty without spines."""
+        """Return the numbers of cables from leaf to spine and from spine to core.
+
+        Without cores only the first number, without spines an empty tuple.
+        """
         if not self.spines:
             return ()
         leaf_cables = self.leaves.count * self.leaves.uplinks
@@ -124,7 +127,7 @@ def three_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
 
 
 def _above(clos: Clos) -> int:
-    """Number of switches above the leaves."""
+    """Return the number of switches above the leaves."""
     return clos.pods * clos.spines + clos.core_groups * clos.cores
 
 

@@ -46,17 +46,17 @@ class Activations:
 
 
 def element(work: Training) -> float:
-    """Bytes per activation element: 4 in fp32 and tf32, else 2."""
+    """Return the bytes per activation element: 4 in fp32 and tf32, else 2."""
     return 4.0 if work.precision in ("fp32", "tf32") else 2.0
 
 
 def saved_input(work: Training) -> float:
-    """Bytes per element of the input that a matrix product saves for backward, scales included."""
+    """Return the bytes per element of the input that a matrix product saves for backward, scales included."""
     return {"fp8": 1.0, "mxfp8": 1.0 + 1 / 32, "nvfp4": 0.5 + 1 / 16}.get(work.precision, element(work))
 
 
 def tokens(run: Run) -> Real:
-    """Tokens of one microbatch on one GPU, after context parallelism and before sequence parallelism."""
+    """Return the tokens of one microbatch on one GPU, after context parallelism and before sequence parallelism."""
     return run.training.seq_len / run.layout.cp * run.layout.micro_batch
 
 
@@ -76,7 +76,7 @@ def activation_bytes(run: Run, stage: MemoryStage, imbalance: float = 1.0) -> Re
 
 
 def border(run: Run) -> Activations:
-    """Activations of one layer under full recomputation: its input.
+    """Return the activations of one layer under full recomputation: its input.
 
     Megatron-DeepSpeed with ZeRO-3 partitions it over tp (its `partition_activations`).
     """
@@ -86,7 +86,7 @@ def border(run: Run) -> Activations:
 
 
 def layer_activations(run: Run, stage: MemoryStage, modules: tuple[str, ...]) -> Activations:
-    """Bytes of activations per token of all layers of a stage, less what recomputing `modules` saves.
+    """Return the bytes of activations per token of all layers of a stage, less what recomputing `modules` saves.
 
     `per-op` among the modules replaces all others.
     """
@@ -101,7 +101,7 @@ def layer_activations(run: Run, stage: MemoryStage, modules: tuple[str, ...]) ->
 
 
 def per_op(run: Run) -> Activations:
-    """Activations of one layer under torchtitan's per-op checkpointing: attention and every second matrix product.
+    """Return what one layer stores under torchtitan's per-op checkpointing: attention and every second matrix product.
 
     Of q, k, v, o and the three products of a gated layer it stores the outputs of q, v, gate and the last.
     """
@@ -114,7 +114,7 @@ def per_op(run: Run) -> Activations:
 
 
 def attention(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Bytes per token of one attention layer's activations: norm, projections and core, less recomputed modules."""
+    """Return the bytes per token that one attention layer stores: norm, projections, core, less recomputed modules."""
     work, model = run.training, run.training.architecture
     size, low = element(work), saved_input(work)
     q, k, v = widths(model)
@@ -139,7 +139,7 @@ def widths(model: Architecture) -> tuple[float, float, float]:
 
 
 def _core(run: Run, q: float, k: float, v: float) -> Real:
-    """Bytes per token that core attention stores besides q, k, v and its output."""
+    """Return the bytes per token that core attention stores besides q, k, v and its output."""
     work, model = run.training, run.training.architecture
     if work.flash_attention:
         return 4.0 * model.heads  # softmax statistics, fp32
@@ -150,7 +150,7 @@ def _core(run: Run, q: float, k: float, v: float) -> Real:
 
 
 def dense(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Bytes per token of activations of one layer's dense feed-forward part and norm; recomputed modules are left out.
+    """Return the bytes per token that one layer's dense feed-forward part and norm store, less recomputed modules.
 
     With `mlp` recomputed, the norm's output stays stored as its input.
     """
@@ -168,7 +168,7 @@ def _inner(model: Architecture, work: Training, width: float, *, store_activatio
 
 
 def experts(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Bytes per token of activations of one layer's MoE part: norm, router, dispatch, experts, shared expert.
+    """Return bytes per token of activations of one layer's MoE part: norm, router, dispatch, experts, shared expert.
 
     The load of the experts is taken as balanced. Recomputed modules are left out; `moe` leaves out all but the norm.
     """
@@ -196,7 +196,7 @@ def experts(run: Run, modules: tuple[str, ...]) -> Activations:
 
 
 def mamba(run: Run) -> Activations:
-    """Activations of one Mamba mixer: norm, input projection, and outputs of convolution and scan."""
+    """Return the activations of one Mamba mixer: norm, input projection, and outputs of convolution and scan."""
     work, model = run.training, run.training.architecture
     size = element(work)
     inner, _, state = mamba_shape(model)

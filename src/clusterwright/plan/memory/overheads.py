@@ -56,7 +56,10 @@ NCCL_CHANNELS = 16  # of a communicator within an NVLink node, from NCCL's log o
 
 
 def workspace(run: Run, fitted: Coefficients) -> Real:
-    """Bytes within the allocator: cuBLAS and Transformer Engine workspaces, and a fitted rest (masks, batches)."""
+    """Return the bytes within the allocator: workspaces of cuBLAS and Transformer Engine, and a fitted rest.
+
+    The fitted rest is masks and batches of samples.
+    """
     engine = ENGINE_BEFORE_HOPPER if run.machine.gpu.arch in SMALL else ENGINE
     grouped = run.training.architecture.experts and run.training.grouped_experts
     streams = ENGINE_STREAMS if grouped else 0
@@ -64,12 +67,12 @@ def workspace(run: Run, fitted: Coefficients) -> Real:
 
 
 def outside(run: Run, fitted: Coefficients) -> Real:
-    """Bytes outside the allocator: the CUDA context, and NCCL buffers of all communicators."""
+    """Return the bytes outside the allocator: the CUDA context, and NCCL buffers of all communicators."""
     return fitted.context + 2 * NCCL_BUFFER * NCCL_CHANNELS * communicators(run.layout)
 
 
 def communicators(layout: Layout) -> Real:
-    """Number of NCCL communicators of a rank: one each for dp x cp, tp, pp, cp and ep, where above 1."""
+    """Return the number of NCCL communicators of a rank: one each for dp x cp, tp, pp, cp and ep, where above 1."""
     number: Real = 0.0
     for degree in (layout.dp * layout.cp, layout.tp, layout.pp, layout.cp, layout.ep):
         number = number + pick(degree > 1, 1.0, 0.0)

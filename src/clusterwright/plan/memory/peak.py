@@ -82,13 +82,13 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
 
 
 def stage_outputs(run: Run) -> Real:
-    """Bytes of the stage's output per microbatch, which pipelines of DeepSpeed and PyTorch store; else 0."""
+    """Return the bytes of the stage's output per microbatch, which pipelines of DeepSpeed and PyTorch store; else 0."""
     output_bytes = border(run).on(run.layout) * tokens(run)
     return pick((deepspeed(run) & (run.layout.pp > 1)) | pipelined(run), output_bytes, 0.0)
 
 
 def embedded(run: Run, stage: MemoryStage) -> Real:
-    """Bytes of the embedding's dropout masks of all microbatches in flight, on the first stage; 0 elsewhere.
+    """Return the bytes of the embedding's dropout masks of all microbatches in flight, on the first stage; 0 elsewhere.
 
     Also 0 without dropout.
     """

@@ -44,12 +44,15 @@ def states(run: Run, parameters: StageParameters) -> States:
 
 
 def shards(layout: Layout) -> Real:
-    """Number of GPUs over which ZeRO shards one copy of the dense parameters."""
+    """Return the number of GPUs over which ZeRO shards one copy of the dense parameters."""
     return pick(layout.shard > 0, layout.shard, layout.dp * layout.cp)
 
 
 def expert_shards(layout: Layout) -> Real:
-    """Number of GPUs over which ZeRO shards one copy of an expert: fewer, as ep x etp GPUs hold different ones."""
+    """Return the number of GPUs over which ZeRO shards one copy of an expert.
+
+    They are fewer than those of the dense parameters, because ep x etp GPUs hold different experts.
+    """
     return larger(shards(layout) * layout.tp / (layout.ep * layout.etp), 1)
 
 
@@ -84,7 +87,10 @@ def has_full_gradients(run: Run) -> Any:
 
 
 def _unsharded(run: Run, gradient: Real) -> Real:
-    """Bytes per unsharded gradient: FSDP2 accumulates in fp32, its reduce precision; FSDP1 in the layers' precision."""
+    """Return the bytes per unsharded gradient: FSDP2 accumulates in fp32, its reduce precision.
+
+    FSDP1 in the layers' precision.
+    """
     return 4.0 if run.stack.year >= FSDP2_SINCE else smaller(gradient, 2.0)
 
 
@@ -103,7 +109,7 @@ def per_parameter(run: Run) -> tuple[Real, Real, Real]:
 
 
 def engine(run: Run, parameters: StageParameters) -> Real:
-    """Bytes that DeepSpeed uses besides the states: reduce buckets and copies of gradients; 0 for other software.
+    """Return the bytes of DeepSpeed besides the states: reduce buckets and copies of gradients; 0 for other software.
 
     In bf16 the layers' gradients remain besides the fp32 accumulators; in fp16 the shard of the step is flattened
     and copied to fp32 (`bf16_optimizer.py`, `stage_1_and_2.py` of DeepSpeed).

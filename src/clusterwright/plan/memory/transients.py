@@ -85,7 +85,9 @@ def backward(run: Run) -> Real:
 
 
 def joined(run: Run) -> Real:
-    """Bytes per token of sequences gathered over tp in a recomputed layer; DTensor stores them, Megatron gathers twice.
+    """Return the bytes per token of sequences gathered over tp in a recomputed layer.
+
+    DTensor stores the gathered sequences, Megatron gathers them twice.
 
     These are the inputs of both parts of the layer, and the gradient of one.
     """
@@ -96,7 +98,7 @@ def joined(run: Run) -> Real:
 
 
 def ffn_gradients(run: Run) -> Activations:
-    """Gradients of a feed-forward part; the saved input of its last product is freed by then."""
+    """Return the gradients of a feed-forward part; the saved input of its last product is freed by then."""
     work, model = run.training, run.training.architecture
     width = max(model.ffn, model.expert_ffn * model.experts_per_token + model.shared_ffn)
     return Activations(
@@ -105,7 +107,10 @@ def ffn_gradients(run: Run) -> Activations:
 
 
 def attention_gradients(run: Run) -> Activations:
-    """Gradients of queries, keys and values; without flash attention also of scores before and after the softmax."""
+    """Return the gradients of queries, keys and values.
+
+    Without flash attention also of scores before and after the softmax.
+    """
     work, model = run.training, run.training.architecture
     scores = 0.0 if work.flash_attention else 2 * model.heads * work.seq_len
     return Activations(
@@ -114,7 +119,7 @@ def attention_gradients(run: Run) -> Activations:
 
 
 def gathered(run: Run) -> Real:
-    """Bytes of parameters gathered by ZeRO-3: the largest unit's, the next layer's, and the gradient of the largest.
+    """Return the bytes that ZeRO-3 gathers: parameters and gradient of the largest unit, parameters of the next layer.
 
     Units are layers, embedding and head. In PyTorch's pipelines all parameters stay gathered (counted as weights):
     only the gradient of the current layer is temporary.

@@ -85,7 +85,10 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
 
 
 def _logit_bytes(run: Run, cells: Cells) -> float:
-    """Bytes per logit of the loss that the row's text names; 0 if none, for the default of the software family."""
+    """Return the bytes per logit of the loss that the row's text names.
+
+    0 if the text names none; the caller then takes the default of the software family.
+    """
     if mentions(cells, r"defer[-_]embedding[-_]wgrad[-_]compute"):
         return 6.0 + 2.0 * float(
             run.layout.pp

@@ -92,7 +92,7 @@ class Searcher:
         return sorted(lots, key=lambda lot: float(lot.floor.min()))
 
     def floor(self, rows: Rows) -> Array:
-        """Lower bound in seconds for all layouts of a row and recomputation: the time of its layers only.
+        """Return the lower bound in seconds for all layouts of a row and recomputation: the time of its layers only.
 
         Of shape (rows, choices of recompute, 1, 1); the same for every schedule.
         """

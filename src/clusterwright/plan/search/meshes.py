@@ -107,7 +107,7 @@ def indivisible(mesh: Mesh, training: Training, *, uneven: bool) -> list[str]:
 
 
 def stages_have_layers(layers: int, stages: int, *, uneven: bool) -> bool:
-    """True if all stages get the same number of layers; with `uneven` they may differ by one."""
+    """Return True if all stages get the same number of layers; with `uneven` they may differ by one."""
     return layers % stages == 0 or (uneven and stages <= layers)
 
 

@@ -212,7 +212,10 @@ def serving(model: Architecture, gpu: Gpu, context: int, weight_bytes: float = 2
 
 
 def cache_bytes(model: Architecture, context: int) -> float:
-    """Bytes of the KV cache of one sequence, 2 per element; latent attention (MLA) stores its compressed form."""
+    """Return the bytes of the KV cache of one sequence, 2 per element.
+
+    Latent attention (MLA) stores its compressed form.
+    """
     if model.attention == "mla":
         width: float = model.kv_lora_rank + model.rope_head_dim
     else:

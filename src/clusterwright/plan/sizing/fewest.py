@@ -153,7 +153,7 @@ def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
 
 
 def checkpoint_bytes(training: Training) -> float:
-    """Bytes of a checkpoint with weights and optimizer states; 0 for LoRA, whose adapters are negligible."""
+    """Return the bytes of a checkpoint with weights and optimizer states; 0 for LoRA, whose adapters are negligible."""
     if training.task == "lora":
         return 0.0
     return stored(count(training.architecture).total, training.precision, training.optimizer)
@@ -201,7 +201,7 @@ def sizes(gpus_per_node: int, most_nodes: int) -> Iterator[int]:
 
 
 def least_s(workload: Workload, gpu: Gpu, gpus: int) -> float:
-    """Lower bound of the duration in seconds: 6 FLOPs per token and matrix parameter (LoRA: 4) at the best rate.
+    """Return lower bound of the duration in seconds: 6 FLOPs per token and matrix parameter (LoRA: 4) at the best rate.
 
     Core attention and the embedding are left out, so that the bound is strict.
     """

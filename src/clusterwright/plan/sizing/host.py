@@ -92,7 +92,7 @@ def _scratch(machine: Machine, workload: Workload | None) -> HostPart:
 
 
 def _staged(machine: Machine, workload: Workload) -> float:
-    """Bytes on a node's scratch: all tokens of an epoch, and its part of the checkpoints."""
+    """Return the bytes on a node's scratch: all tokens of an epoch, and its part of the checkpoints."""
     nodes = math.ceil(machine.gpus / machine.gpus_per_node)
     data = workload.samples * workload.training.seq_len * TOKEN_BYTES
     checkpoints = SAVE_TOTAL_LIMIT * STATE_BYTES * count(workload.training.architecture).total / nodes

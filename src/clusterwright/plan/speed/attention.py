@@ -49,14 +49,17 @@ def backward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> 
 
 
 def fused(model: Architecture, tokens: Real, heads: Real, *, seq_len: float, rate: float) -> Real:
-    """Seconds of the fused forward kernel at `rate` FLOP/s; narrow heads are slower, as softmax has a larger share."""
+    """Return the seconds of the fused forward kernel at `rate` FLOP/s.
+
+    Narrow heads are slower, as softmax has a larger share.
+    """
     width = sum(flops.core_widths(model)) / model.heads
     narrow = 1 + max(0.0, FULL_WIDTH / (width / 2) - 1) * NARROW
     return tokens * heads * 2 * width * flops.mean_attended(model, seq_len) * narrow / rate
 
 
 def batched(model: Architecture, scores: Real, *, rates: Rates) -> Real:
-    """Seconds of unfused core attention: batched products over the full square of scores, masked or not."""
+    """Return the seconds of unfused core attention: batched products over the full square of scores, masked or not."""
     aligned = 1.0 if model.head_dim % 8 == 0 else rates.misaligned
     return (
         2

@@ -20,7 +20,10 @@ BUCKET, BUCKET_PER_RANK = 40e6, 1e6  # parameters per message: Megatron-LM's ddp
 
 
 def data_parallel(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
-    """Exposed seconds per iteration: ZeRO 0 to 2 communicate once, ZeRO 3 gathers every layer for every microbatch."""
+    """Return the exposed seconds of data-parallel communication per iteration.
+
+    ZeRO 0 to 2 communicate once, ZeRO 3 gathers every layer for every microbatch.
+    """
     return pick(
         run.layout.zero > 2,
         gathering(run, rates, layer_time, shard_counts),
@@ -29,7 +32,10 @@ def data_parallel(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: S
 
 
 def exchange(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
-    """Exposed seconds with ZeRO 0 to 2: gradients overlap the last backward pass, parameters the first forward pass."""
+    """Return the exposed seconds of data-parallel communication per iteration with ZeRO 0 to 2.
+
+    Gradients overlap the last backward pass, parameters the first forward pass.
+    """
     per_stage = layers_of(run) / run.layout.pp
     gradients = reduced(run, rates, shard_counts)
     updated = pick(run.layout.zero > 0, gathered(run, rates, shard_counts), gradients)
@@ -39,7 +45,7 @@ def exchange(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards
 
 
 def reduced(run: Run, rates: Rates, shard_counts: Shards) -> Real:
-    """Seconds of one reduce-scatter of all gradients, dense and expert, each over its data-parallel group."""
+    """Return seconds of one reduce-scatter of all gradients, dense and expert, each over its data-parallel group."""
     layout, size = run.layout, run.training.gradient_bytes * rates.trained
     dense = in_messages(
         run,
@@ -55,7 +61,10 @@ def reduced(run: Run, rates: Rates, shard_counts: Shards) -> Real:
 
 
 def gathered(run: Run, rates: Rates, shard_counts: Shards) -> Real:
-    """Seconds of gathering updated weights in 16 bits over the shard groups; tensor by tensor in old DeepSpeed."""
+    """Return the seconds of gathering updated weights in 16 bits over the shard groups.
+
+    Tensor by tensor in old DeepSpeed.
+    """
     layout = run.layout
     least = pick(rates.gathers > 1, rates.gathers * layers_of(run) / layout.pp, 1)
     dense_group, expert_group = (
@@ -80,12 +89,12 @@ def gathered(run: Run, rates: Rates, shard_counts: Shards) -> Real:
 
 
 def buckets(parameters: Real, ranks: Real) -> Real:
-    """Number of buckets of Megatron-LM's DistributedDataParallel; their size grows with the group."""
+    """Return the number of buckets of Megatron-LM's DistributedDataParallel; their size grows with the group."""
     return larger(parameters / larger(BUCKET, BUCKET_PER_RANK * ranks), 1)
 
 
 def in_messages(run: Run, size_bytes: Real, messages: Real, ranks: Real, stride: Real) -> Real:
-    """Seconds of a gather or scatter of `size_bytes` in total, split into `messages` messages; 0 for one rank.
+    """Return seconds of a gather or scatter of `size_bytes` in total, split into `messages` messages; 0 for one rank.
 
     The ranks of the group are `stride` GPUs apart.
     """
@@ -94,12 +103,15 @@ def in_messages(run: Run, size_bytes: Real, messages: Real, ranks: Real, stride:
 
 
 def exposed_seconds(comm: Real, beneath: Real, share: float) -> Real:
-    """Exposed seconds of communication: a share of it, and the excess of the rest over the compute it overlaps."""
+    """Return the exposed seconds of communication, those that no compute hides.
+
+    They are a share of the communication, and the excess of the rest over the compute that the rest overlaps.
+    """
     return share * comm + (1 - share) * larger(comm - beneath, 0.0)
 
 
 def gathering(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
-    """Exposed seconds with ZeRO 3: gathers before forward and backward and gradient scatters overlap the next layer.
+    """Return the exposed seconds with ZeRO 3: gathers of parameters and scatters of gradients overlap the next layer.
 
     Overlapped communication still slows compute by `interference` times its duration.
     """

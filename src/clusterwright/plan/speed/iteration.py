@@ -75,7 +75,7 @@ def with_jitter(run: Run, rates: Rates, time: Time) -> Time:
 
 
 def ideal_seconds(run: Run, rates: Rates) -> Real:
-    """Seconds of the model FLOPs of one iteration at the peak of all GPUs."""
+    """Return the seconds of the model FLOPs of one iteration at the peak of all GPUs."""
     training = run.training
     tokens = training.global_batch * training.seq_len
     return flops.training(training.architecture, training.seq_len) * tokens / (run.layout.gpus * rates.peak)
@@ -110,7 +110,7 @@ ZEROING = 4  # bytes per unsharded parameter: gradients set to zero
 
 
 def optimizer_step(run: Run, rates: Rates, shard_counts: Shards) -> Real:
-    """Seconds of the optimizer step per iteration; ZeRO 1 and above shard it over the replicas.
+    """Return the seconds of the optimizer step per iteration; ZeRO 1 and above shard it over the replicas.
 
     With CPU offload it runs on the host.
     """

@@ -75,14 +75,14 @@ def layer(run: Run, rates: Rates) -> LayerTime:
 
 
 def recomputed(run: Run, forward: Parts, core: Parts) -> Real:
-    """Seconds of recomputation: the forward pass if full, core attention if selective and not fused."""
+    """Return the seconds of recomputation: the forward pass if full, core attention if selective and not fused."""
     selective: Real = 0.0 if run.training.flash_attention else core.compute + core.memory_bound
     how = run.layout.recompute
     return pick(how == Recompute.FULL, forward.total, pick(how == Recompute.SELECTIVE, selective, 0.0))
 
 
 def tokens(run: Run) -> Real:
-    """Tokens of one microbatch on one GPU, before sharding by tensor parallelism."""
+    """Return the tokens of one microbatch on one GPU, before sharding by tensor parallelism."""
     return run.layout.micro_batch * run.training.seq_len / run.layout.cp
 
 
@@ -102,7 +102,10 @@ def core_parts(run: Run, rates: Rates) -> tuple[Parts, Parts]:
 
 
 def exposed(comm: Real, beneath: Real, share: float) -> Real:
-    """Exposed seconds of communication: at least a share of it, or its excess over the compute that it overlaps."""
+    """Return the exposed seconds of communication, those that no compute hides.
+
+    They are at least a share of the communication, or its excess over the compute that it overlaps.
+    """
     return larger(share * comm, comm - beneath)
 
 
@@ -187,7 +190,9 @@ LAUNCHES = 5  # kernels of a block besides its products: norm, bias or rotation,
 
 
 def casts(m: Real, shapes: list[tuple[Real, Real]], rates: Rates, side: int) -> Real:
-    """Bytes of casting the input (side 1: the output's gradient) to low precision: read 16 bits, write both layouts.
+    """Return the bytes of casting the input (side 1: the output's gradient) to low precision.
+
+    A cast reads 16 bits and writes both layouts.
 
     0 in 16 or more bits.
     """
@@ -198,12 +203,12 @@ def casts(m: Real, shapes: list[tuple[Real, Real]], rates: Rates, side: int) -> 
 
 
 def seconds(size_bytes: Real, rates: Rates) -> Real:
-    """Seconds of moving `size_bytes` between GPU memory and processors."""
+    """Return the seconds of moving `size_bytes` between GPU memory and processors."""
     return size_bytes / rates.bytes_per_s
 
 
 def tensor_exchange(run: Run, rates: Rates) -> Real:
-    """Exposed seconds of one block's tensor-parallel communication: an all-reduce, or a gather and a scatter."""
+    """Return exposed seconds of one block's tensor-parallel communication: an all-reduce, or a gather and a scatter."""
     layout = run.layout
     size = 2 * tokens(run) * run.training.architecture.hidden
     comm = links.all_reduce(size, layout.tp, run.machine)
@@ -253,7 +258,7 @@ def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
 
 
 def traffic(run: Run, rates: Rates, local_tokens: Real, visits: Real, width: Real) -> Real:
-    """Bytes that an MoE block moves: norm and residual, permutation and its inverse, activation function."""
+    """Return the bytes that an MoE block moves: norm and residual, permutation and its inverse, activation function."""
     model = run.training.architecture
     gates = 2 if model.gated else 1
     outer = 10 * model.hidden * local_tokens * rates.elementwise
@@ -262,7 +267,10 @@ def traffic(run: Run, rates: Rates, local_tokens: Real, visits: Real, width: Rea
 
 
 def exchange(run: Run, rates: Rates, local_tokens: Real) -> Real:
-    """Exposed seconds of expert-parallel communication: dispatch, combine, and gathers of expert tensor parallelism."""
+    """Return the exposed seconds of expert-parallel communication.
+
+    These are dispatch, combine, and gathers of expert tensor parallelism.
+    """
     model, layout = run.training.architecture, run.layout
     size = 2 * local_tokens * (model.expert_width or model.hidden) * model.experts_per_token
     exchange_s = 2 * links.all_to_all(size * sent_once(run, rates), layout.ep, run.machine)
@@ -272,7 +280,7 @@ def exchange(run: Run, rates: Rates, local_tokens: Real) -> Real:
 
 
 def sent_once(run: Run, rates: Rates) -> Real:
-    """Share of token copies that is sent if each node gets a token at most once; experts are chosen at random.
+    """Return share of token copies that is sent if each node gets a token at most once; experts are chosen at random.
 
     1 within one NVLink domain, or if the software does not deduplicate.
     """

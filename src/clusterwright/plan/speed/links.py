@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def collective(kind: Collective, size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds of one collective of ranks that are `stride` GPUs apart; 0 for one rank.
+    """Return the seconds of one collective of ranks that are `stride` GPUs apart; 0 for one rank.
 
     `size_bytes` as in nccl-tests: of a gather or scatter the whole buffer.
     """
@@ -25,22 +25,22 @@ def collective(kind: Collective, size_bytes: Real, ranks: Real, machine: Machine
 
 
 def gather(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds of an all-gather or reduce-scatter of `size_bytes` in total; ranks are `stride` GPUs apart."""
+    """Return the seconds of an all-gather or reduce-scatter of `size_bytes` in total; ranks are `stride` GPUs apart."""
     return collective(Collective.ALL_GATHER, size_bytes, ranks, machine, stride)
 
 
 def all_reduce(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds of an all-reduce of `size_bytes`; ranks are `stride` GPUs apart."""
+    """Return the seconds of an all-reduce of `size_bytes`; ranks are `stride` GPUs apart."""
     return collective(Collective.ALL_REDUCE, size_bytes, ranks, machine, stride)
 
 
 def all_to_all(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds of an all-to-all in which every GPU sends `size_bytes` in total; ranks are `stride` GPUs apart."""
+    """Return seconds of an all-to-all in which every GPU sends `size_bytes` in total; ranks are `stride` GPUs apart."""
     return collective(Collective.ALL_TO_ALL, size_bytes, ranks, machine, stride)
 
 
 def send(size_bytes: Real, machine: Machine, distance: Real, gpus: Real) -> Real:
-    """Seconds of the slowest transfer when each of `gpus` GPUs sends to the one `distance` further.
+    """Return the seconds of the slowest transfer when each of `gpus` GPUs sends to the one `distance` further.
 
     GPUs at the edge of an NVLink domain share the NICs, and all others wait for them.
     """

@@ -15,7 +15,10 @@ ALIGNED = 64  # elements: rows of 128 bytes (NVIDIA, Matrix Multiplication Backg
 
 
 def seconds(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
-    """Seconds of a product [m, k] x [k, n], `groups` of them in one kernel; `half`: 16-bit in any run precision."""
+    """Return the seconds of a product [m, k] x [k, n], `groups` of them in one kernel.
+
+    `half`: 16-bit in any run precision.
+    """
     rate = rates.matmul_16 if half else rates.matmul
     flops = 2 * m * n * k * groups
     bits = 16 if half else rates.bits
@@ -39,7 +42,7 @@ def quantization(m: Real, n: Real, *, rates: Rates, groups: Real = 1) -> Real:
 
 
 def backward(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
-    """Seconds of both backward products of [m, k] x [k, n]: the input's and the weight's gradient.
+    """Return the seconds of both backward products of [m, k] x [k, n]: the input's and the weight's gradient.
 
     A frozen weight has only the first; the six products of its LoRA adapter take only their launch time.
     """

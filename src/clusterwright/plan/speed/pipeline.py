@@ -57,14 +57,14 @@ def stages(run: Run, layer_time: LayerTime, ends: Ends, sending: Real) -> Stages
 
 
 def bubble(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
-    """Idle seconds per iteration: filling and draining the pipeline, and waiting for the slowest stage."""
+    """Return the idle seconds per iteration: filling and draining the pipeline, and waiting for the slowest stage."""
     # At least 0: the last stage communicates with one side only and may be faster than the mean.
     waiting = microbatches(run) * larger(stage.fullest - stage.average, 0)
     return waiting + fill(run, layer_time, stage) / run.layout.interleave
 
 
 def fill(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
-    """Seconds of filling and draining without interleaving: (p - 1)(F + B + W), less deferred work (2401.10241).
+    """Return seconds of filling and draining without interleaving: (p - 1)(F + B + W), less deferred work (2401.10241).
 
     Never below 0.
     """
@@ -84,12 +84,15 @@ def fill(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
 
 
 def layers_of(run: Run) -> float:
-    """Number of layers of the whole model, multi-token-prediction layers included."""
+    """Return the number of layers of the whole model, multi-token-prediction layers included."""
     return run.training.architecture.layers + run.training.architecture.mtp_layers
 
 
 def sending(run: Run, rates: Rates) -> Real:
-    """Exposed seconds per microbatch of pipeline communication: activations and gradients in and out of every chunk."""
+    """Return the exposed seconds of pipeline communication per microbatch.
+
+    Every chunk receives and sends activations and gradients.
+    """
     layout = run.layout
     size = 2 * layers.tokens(run) * run.training.architecture.hidden / layout.tp
     send_s = links.send(size, run.machine, layout.gpus / layout.pp, layout.gpus)

@@ -35,7 +35,7 @@ def _fold_path(
     hosts: Sequence[Host],
     level: int,
 ) -> None:
-    """Store the file at this place if all hosts of the place have the same one, else recurse one level down.
+    """Store the file at this level if all hosts below it have an equal file, else recurse one level down.
 
     `level` is the index of the place in `places`.
     """

@@ -27,7 +27,7 @@ def conf_line(rows: Iterable[Row], options: Mapping[str, str]) -> str:
 
 
 def canonical(key: str) -> str:
-    """Return the one name of a key: lower case, without older names."""
+    """Return the canonical name of a key of slurm.conf: lower case, an older name replaced by its newer one."""
     return _ALIASES.get(key.lower(), key.lower())
 
 

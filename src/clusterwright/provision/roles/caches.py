@@ -17,8 +17,8 @@ TMPFILES = "/etc/tmpfiles.d/clusterwright-caches.conf"
 def caches(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Return the cache directories and a profile that sets their variables, unless the user has set them.
 
-    Nothing without cache folders in the file. All users may create folders there; on compute hosts only the prolog of
-    their jobs does. Jobs of `wright train` get the same variables.
+    An empty tuple without cache folders in the cluster file. All users may create folders in a cache directory; on
+    compute hosts only the prolog of their jobs does. Jobs of `wright train` get the same variables.
     """
     shared, local = cluster.environments.caches.shared, local_folder(cluster)
     lines = cache_lines(cluster, 'export {name}="${{{name}:-{value}}}"')

@@ -68,7 +68,7 @@ def _by_ganesha(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resou
 def _bind_mount(folder: Nfs, header: str) -> tuple[Resource, ...]:
     """Return a bind mount, so that the server has the folder at the same path as its clients.
 
-    Nothing if it has already.
+    An empty tuple if the server has the folder at that path already.
     """
     if folder.export in (None, folder.path):
         return ()

@@ -208,7 +208,7 @@ class AsyncSaver:
     def _replace_damaged(self, order: Order, final: Path) -> None:
         """Replace an existing checkpoint of the same step if it is damaged or unreadable.
 
-        If it is valid, drop the new one.
+        If the existing checkpoint is valid, delete the new checkpoint.
         """
         try:
             retention.check(final)

@@ -60,5 +60,5 @@ class _Touching(nn.Module):
         self._used = tuple(parameters)  # no parameters of its own
 
     def forward(self) -> list[torch.Tensor]:
-        """Return one zero per parameter; gradients arrive from the last to the first."""
+        """Return one zero tensor for each parameter; gradients arrive from the last parameter to the first."""
         return [parameter.sum() * 0 for parameter in self._used]

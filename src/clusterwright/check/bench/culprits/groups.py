@@ -83,7 +83,7 @@ class Groups:
             return None
 
     def answers(self, groups: Sequence[Group], ranks: Ranks) -> dict[Group, tuple[StageAnswer, ...]]:
-        """Run the program on all groups at the same time; return each group's answers, empty if it failed."""
+        """Run the program on all groups at the same time; return the answers by group, empty for a failed group."""
         if not groups:
             return {}
         self.orders += 1
