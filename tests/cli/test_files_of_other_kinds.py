@@ -1,5 +1,8 @@
 """A file of another kind than the command reads: the error names the kind, and the command that reads it."""
 
+import tarfile
+import zipfile
+
 import pytest
 
 from clusterwright.config.load import load_job
@@ -59,7 +62,7 @@ def test_a_cluster_file_is_no_job_file(command, folder, line):
         ("slurm.conf", "wright lint slurm.conf"),
         ("train.py", "wright train -- python train.py"),
         ("slurm-7.out", "wright why slurm-7.out"),
-        ("job.sh", "wright schema job"),
+        ("job.sh", "wright train job.sh"),
     ],
 )
 def test_validate_names_the_command_for_a_file_of_another_kind(command, folder, file, fix):
@@ -67,7 +70,7 @@ def test_validate_names_the_command_for_a_file_of_another_kind(command, folder, 
     done = command("validate", file)
 
     assert done.returncode == 2
-    assert f"fix: {file} is a " in done.stderr
+    assert f"fix: {file} is a" in done.stderr
     assert fix in done.stderr
 
 
@@ -102,3 +105,94 @@ def test_usual_mistakes_in_a_job_file_have_the_right_line(tmp_path, line, messag
 
     texts = [(finding.message, finding.fix) for finding in refused.value.findings]
     assert any(message in found and fix in mended for found, mended in texts), texts
+
+
+@pytest.fixture
+def files(folder):
+    """The folder, with archives, weights and folders too."""
+    with tarfile.open(folder / "packages.tar", "w") as archive:
+        archive.add(folder / "train.py", "train.py")
+    with zipfile.ZipFile(folder / "model.pt", "w") as weights:
+        weights.writestr("archive/data.pkl", b"\x80\x02}q\x00.")
+    (folder / "bare").write_text("slurmstepd: error: *** JOB 7 ON a CANCELLED ***\n")
+    for name, file in {"etc": "slurm.conf", "run": "job.json", "logs": "a.log", "empty": ""}.items():
+        (folder / name).mkdir()
+        if file:
+            (folder / name / file).write_text("{}\n")
+    return folder
+
+
+# A file, what it is, and what the fix names.
+KINDS = {
+    "site.yaml": ("a cluster file", "wright validate site.yaml"),
+    "job.yaml": ("a job file", "wright train job.yaml"),
+    "train.py": ("a Python program", "wright train -- python train.py"),
+    "job.sh": ("an sbatch script", "wright train job.sh"),
+    "slurm.conf": ("a file of Slurm", "wright lint slurm.conf"),
+    "slurm-7.out": ("a log", "wright why slurm-7.out"),
+    "bare": ("a log", "wright why bare"),
+    "packages.tar": ("a tar archive", "tar -xf packages.tar"),
+    "model.pt": ("a file of torch.save", "wright checkpoints convert model.pt checkpoints/step-"),
+    "etc": ("a folder of Slurm's files", "wright lint etc"),
+    "run": ("a folder of a run", "wright checkpoints list run"),
+    "logs": ("a folder of logs", "wright why logs"),
+    "empty": ("a folder", "`ls empty` shows"),
+}
+SAMPLE = ("job.yaml", "train.py", "model.pt")
+# A command that reads files, and the files that it takes or has its own error for.
+READERS = {
+    "validate": ("site.yaml", "job.yaml", "job.sh"),
+    "render --out r --cluster": ("site.yaml", "job.yaml", "job.sh"),
+    "train --dry-run --cluster site.yaml": ("site.yaml", "job.yaml", "train.py", "job.sh"),
+    "train --hostfile": (),
+    "lint": ("slurm.conf", "etc", "empty", "logs", "run"),
+    "why": ("slurm-7.out", "bare", "packages.tar", "etc", "run", "logs", "empty"),
+    "status": ("slurm-7.out", "bare", "etc", "run", "logs", "empty"),
+    "curves": ("slurm-7.out", "bare", "etc", "run", "logs", "empty"),
+    "checkpoints list": ("etc", "run", "logs", "empty"),
+    "checkpoints verify": ("etc", "run", "logs", "empty"),
+    "plan predict": (),
+    "simulate --cluster site.yaml --trace": ("slurm-7.out", "bare"),
+}
+
+
+@pytest.mark.parametrize(
+    ("reader", "file"),
+    [
+        *((reader, file) for reader, taken in READERS.items() for file in SAMPLE if file not in taken),
+        *(("plan predict", file) for file in KINDS if file not in SAMPLE),
+    ],
+)
+def test_a_command_names_what_a_file_is_and_the_command_that_takes_it(command, files, reader, file):
+    """For each command that reads files, and for each kind of file."""
+    words = [*reader.split(), file, *(["--", "python", "train.py"] if "hostfile" in reader else [])]
+
+    done = command(*words)
+
+    kind, fix = KINDS[file]
+    assert done.returncode == 2
+    assert f"{file} is {kind}" in done.stderr
+    assert fix in done.stderr
+
+
+def test_a_file_to_execute_and_a_name_of_the_path_are_programs(command, files):
+    """Only a file that cannot be executed is judged; a folder may have the name of a program."""
+    (files / "job.sh").chmod(0o755)
+    (files / "python").mkdir()
+
+    for words in (["./job.sh", "1"], ["--", "python", "train.py"]):
+        assert command("train", "--cluster", "site.yaml", "--dry-run", *words).returncode == 0
+
+
+@pytest.mark.parametrize("options", [["--to", "safetensors"], ["--to", "safetensors", "--from", "torch"], []])
+def test_a_file_becomes_a_checkpoint_before_it_is_converted(command, files, options):
+    """The fix has both lines, with the file and the target that were typed."""
+    done = command("checkpoints", "convert", "model.pt", "out", *options)
+
+    assert done.returncode == 2
+    assert "error[checkpoint-form]: model.pt is a file: " in done.stderr
+    line = "wright checkpoints convert model.pt checkpoints/step-00000000 --from torch"
+    second = (
+        "; wright checkpoints convert checkpoints/step-00000000 out --to safetensors" if options else "\n"
+    )
+    assert f"fix: write {line}{second}" in done.stderr

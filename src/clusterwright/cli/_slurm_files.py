@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from clusterwright.cli._file_kinds import find_kind
 from clusterwright.config.load import text_of
 from clusterwright.config.slurm_keys import RELEASES, key_spans, release
 from clusterwright.config.slurm_rules import KINDS, Setting, SlurmConf, Source
@@ -70,7 +71,10 @@ def _of_slurm(file: Path) -> list[Path]:
         return [file]
     message = _("{file} has none of the names of Slurm's files", file=file)
     fix = _("name one of {files}; a file may have any folder, but not another name", files=_NAMES)
-    if file.suffix in (".yaml", ".yml"):
+    if kind := find_kind(file):
+        message = _("{file} is {kind}, not a file of Slurm", file=file, kind=kind.name)
+        fix = kind.fix
+    elif file.suffix in (".yaml", ".yml"):
         fix = _("to check a cluster or job file: wright validate {file}", file=shlex.quote(str(file)))
     raise _refusal(message, fix)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,12 +12,14 @@ from cyclopts import App, Parameter
 
 from clusterwright.cli._live_names import HOSTS, RUNS
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.units import human_duration, human_size
 
 if TYPE_CHECKING:
     from clusterwright.launch.checkpoints import CheckpointHost
 
+_STEP = re.compile(r"step-\d{8}")
 
 checkpoints = App(
     name="checkpoints",
@@ -120,26 +124,55 @@ def convert(
     json
         Print one JSON document on stdout.
     """
+    from clusterwright.cli._file_kinds import refuse_other_kind
+    from clusterwright.config.file_kinds import TORCH
     from clusterwright.launch.checkpoints import convert as write
 
-    source, source_host = located(source, cluster, host)
+    if not (host or cluster) and (to or not from_) and Path(source).is_file():
+        refuse_other_kind(Path(source), _("a checkpoint"), TORCH)
+        raise _file_to_convert(source, target, to)
+    source, source_host = located(source, cluster, host, TORCH)
     return show_converted(write(source, target, source_host, to=to, origin=from_, name=name), json=json)
 
 
-def located(source: str, cluster: Path | None, host: str) -> tuple[str, CheckpointHost | None]:
+def _file_to_convert(source: str, target: str, to: str | None) -> WrightError:
+    """Return the error of a file that is to be converted without --from, with the lines to write."""
+    is_step = _STEP.fullmatch(Path(target).name) is not None
+    step = target if is_step else "checkpoints/step-00000000"
+    lines = [f"wright checkpoints convert {shlex.quote(source)} {shlex.quote(step)} --from torch"]
+    if to not in (None, "torch"):
+        result = "model" if is_step else shlex.quote(target)
+        lines.append(f"wright checkpoints convert {shlex.quote(step)} {result} --to {to}")
+    message = _(
+        "{file} is a file: a checkpoint is made of it with --from, and --to converts a checkpoint",
+        file=source,
+    )
+    return WrightError.from_code(
+        "checkpoint-form", message, _("write {line}", line="; ".join(lines)), exit_code=EXIT_USAGE
+    )
+
+
+def located(
+    source: str, cluster: Path | None, host: str, *accepted: str
+) -> tuple[str, CheckpointHost | None]:
     """Return the folder or run of checkpoints, and the host that reads them; None for this machine.
+
+    `accepted`: kinds of files that the action reads too.
 
     Raises:
         WrightError: there is no such run here and no cluster file, or the cluster has no such host.
     """
     from clusterwright.cli._connection import cluster_of_run, connection_to, find_cluster, local_run
+    from clusterwright.cli._file_kinds import refuse_other_kind
     from clusterwright.cli._hostlist import hosts_of
+    from clusterwright.config.file_kinds import FOLDERS
     from clusterwright.launch.checkpoints import CheckpointHost
 
     if not (cluster or host):
         if folder := local_run(source, cluster):
             return str(folder), None
         if "/" in source or Path(source).exists():
+            refuse_other_kind(Path(source), _("a run or a folder of checkpoints"), *FOLDERS, *accepted)
             return source, None
     cluster_config = find_cluster(cluster) if host else cluster_of_run(source, cluster)
     hosts_of(cluster_config, host)

@@ -277,6 +277,12 @@ def _something(arguments: tuple[str, ...], how: How) -> None:
 
     if arguments and Path(arguments[0]).suffix not in JOB_SUFFIXES:
         require_program(arguments, is_local=how.local)
+        if len(arguments) == 1 or "/" in arguments[0]:
+            _refuse_no_program(Path(arguments[0]))
+    if how.hostfile:
+        from clusterwright.cli._file_kinds import refuse_other_kind
+
+        refuse_other_kind(how.hostfile, _("a hostfile"))
     if how.show and (how.local or how.hostfile):
         message = _(
             "--show prints the variables of a cluster's job, and {option} runs without a cluster",
@@ -294,6 +300,14 @@ def _something(arguments: tuple[str, ...], how: How) -> None:
         raise WrightError.from_code(
             "no-job-file", _("no job file or program is given"), fix, exit_code=EXIT_USAGE
         )
+
+
+def _refuse_no_program(path: Path) -> None:
+    """Raise WrightError for a folder, or for a file that cannot be executed and is known to be something else."""
+    from clusterwright.cli._file_kinds import refuse_other_kind
+
+    if path.is_dir() or not os.access(path, os.X_OK):
+        refuse_other_kind(path, _("a job file or a program"))
 
 
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._file_kinds import refuse_other_kind
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
 from clusterwright.cli._show import show_error, show_text
 from clusterwright.cli._wrapping import wrap_for_terminal
+from clusterwright.config.file_kinds import ARCHIVE, FOLDERS, LOG, TOOL
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, closest_name
 from clusterwright.i18n import _, current_language
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
 _OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
+_READ = (LOG, ARCHIVE, TOOL, *FOLDERS)  # also what kubectl prints
 _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # HTML characters of logs, escaped as in JSON
 
 
@@ -70,6 +73,8 @@ def why(
             exit_code=EXIT_USAGE,
         )
     sources = tuple(source if _is_file(source) else _local_run(source, cluster) for source in sources)
+    for source in sources:
+        refuse_other_kind(Path(source), _("a log, a job or a host"), *_READ)
     if not sources or any(_is_file(source) for source in sources):
         if set(sources) <= {"-"}:
             _require_text()

@@ -130,7 +130,18 @@ def _bytes_of(path: Path, fix: str) -> bytes:
     try:
         return read_argument(path, _MOST_BYTES)
     except OSError as error:
-        raise _unreadable(path, str(error.strerror), unreadable_fix(error, path, fix)) from error
+        fix = _folder_fix(path) or unreadable_fix(error, path, fix)
+        raise _unreadable(path, str(error.strerror), fix) from error
+
+
+def _folder_fix(path: Path) -> str:
+    """Return what a folder is, and the command that takes it; empty for what is none or cannot be read."""
+    from clusterwright.config.file_kinds import kind_of_folder
+
+    with suppress(OSError):
+        kind = kind_of_folder(path, [entry.name for entry in islice(path.iterdir(), _MOST_ENTRIES)])
+        return _("{file} is {kind}; {fix}", file=path, kind=kind.name, fix=kind.fix)
+    return ""
 
 
 def _unreadable(path: Path, reason: str, fix: str) -> SpecError:

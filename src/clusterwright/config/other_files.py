@@ -14,7 +14,7 @@ _OURS = re.compile(r"^['\"]?(nodes|partitions|command|recipe|gpus_per_node)['\"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Tool:
+class Tool:
     """A kind of file: its name, patterns that all occur in it, and what to do with it."""
 
     name: str
@@ -30,29 +30,29 @@ _JOB_FIX = N_(
     "write a job file (`wright schema job` shows its keys); wright kubernetes writes manifests from it"
 )
 _TOOLS = (
-    _Tool(
+    Tool(
         N_("a Kubernetes manifest"),
         _at_line_starts(r"[{ \t]{0,8}['\"]?apiVersion['\"]?\s*:", r"[{ \t]{0,8}['\"]?kind['\"]?\s*:"),
         _JOB_FIX,
     ),
-    _Tool(
+    Tool(
         N_("a Docker Compose file"),
         _at_line_starts(r"services\s*:", r"[ \t]+(image|build)\s*:"),
         N_("write a job file with `command` and `container`: `wright schema job` shows its keys"),
     ),
-    _Tool(
+    Tool(
         N_("an Ansible playbook"),
         _at_line_starts(
             r"- +\S", r"(- |  )[ \t]*hosts\s*:", r"[ \t]+(tasks|roles|become|pre_tasks|gather_facts)\s*:"
         ),
         N_("write a cluster file: `wright init`; wright export --ansible writes a playbook from it"),
     ),
-    _Tool(
+    Tool(
         N_("an Ansible inventory or another INI file"),
         _at_line_starts(r"\[[\w:.-]+\][ \t]*$", r"[\w.-]+(?:[ \t]+\w+=[^\s:]+)*[ \t]*$"),
         N_("write a cluster file: `wright init`; wright export --ansible writes an inventory from it"),
     ),
-    _Tool(
+    Tool(
         N_("an sbatch script"),
         _at_line_starts(r"#SBATCH\s"),
         N_(
@@ -60,12 +60,12 @@ _TOOLS = (
             "wright train --nodes 2 --gpus 8 -- PROGRAM"
         ),
     ),
-    _Tool(
+    Tool(
         N_("a Terraform file"),
         _at_line_starts(r"(resource|provider|terraform|module|variable)\b[^:\n]*\{[ \t]*$"),
         N_("write a cluster file: `wright init`; hosts of any provider that SSH reaches can be in it"),
     ),
-    _Tool(
+    Tool(
         N_("a Dockerfile"),
         _at_line_starts(r"FROM\s+\S+", r"(RUN|CMD|COPY|ENTRYPOINT|WORKDIR)\s"),
         N_("build the image, then name it as `container` of a job file: wright explain container"),
@@ -75,11 +75,16 @@ _TOOLS = (
 
 def other_file(text: str, file: str) -> Finding | None:
     """Return the finding that a text is a file of another tool; None if it looks like none."""
+    tool = other_tool(text, file)
+    if tool is None:
+        return None
+    message = _("{file} is {kind}, not a cluster or job file", file=file, kind=_(tool.name))
+    return Finding("other-file", message, _(tool.fix), (Location(file),))
+
+
+def other_tool(text: str, file: str) -> Tool | None:
+    """Return the tool whose file a text is; None if it looks like none."""
     head = text[:_HEAD]
     if _OURS.search(head) or file.endswith(".sh"):  # the reader has a fix for shell scripts of all kinds
         return None
-    for tool in _TOOLS:
-        if all(pattern.search(head) for pattern in tool.patterns):
-            message = _("{file} is {kind}, not a cluster or job file", file=file, kind=_(tool.name))
-            return Finding("other-file", message, _(tool.fix), (Location(file),))
-    return None
+    return next((tool for tool in _TOOLS if all(pattern.search(head) for pattern in tool.patterns)), None)

@@ -12,6 +12,7 @@ import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -37,6 +38,7 @@ from clusterwright.i18n import N_, _
 from clusterwright.units import MAX_INT64, human_size
 
 MAX_BYTES = 1024 * 1024  # 65536 hosts are a few kB of groups; parsing 1 MiB takes about ten seconds
+_HEAD = 64 * 1024  # bytes that tell a text from another file
 _MAX_DEPTH = 24  # the deepest field of the two files is 5 levels down
 
 # YAML 1.2 core schema (chapter 10.3); .inf and .nan stay strings, because no field takes them.
@@ -73,6 +75,11 @@ def read(data: bytes | str, file: str) -> Source:
     Raises:
         SpecError: the text is not YAML, not UTF-8, too large, or a file of another tool.
     """
+    if isinstance(data, bytes) and b"\0" in data[:_HEAD]:
+        from clusterwright.config.file_kinds import kind_of_file, other_kind
+
+        if kind := kind_of_file(path := PurePath(file), data[:_HEAD]):
+            raise SpecError(other_kind(path, kind, _("a cluster or job file")))
     source = Source(file, _decoded(data, file))
     if finding := other_file(source.text, file):
         raise SpecError(finding)
@@ -125,7 +132,7 @@ def _syntax_findings(source: Source, reason: YAMLError) -> list[Finding]:
     from clusterwright.config.yaml_syntax import conflict_fix, other_file_fix, parser_finding
 
     first = parser_finding(source, reason)
-    if source.text.lstrip()[:1] == "{" or conflict_fix(source.text) or other_file_fix(source.file):
+    if source.text.lstrip()[:1] == "{" or conflict_fix(source.text) or other_file_fix(source):
         return [first]
     faults, text = yaml_faults(source.text)
     if not faults:
@@ -193,7 +200,7 @@ class _Reader:
     def _no_mapping(self, value: Any, location: Location) -> None:
         from clusterwright.config.yaml_syntax import other_file_fix
 
-        fix = other_file_fix(self._source.file) or _("start from `wright init`, or write `key: value` lines")
+        fix = other_file_fix(self._source) or _("start from `wright init`, or write `key: value` lines")
         default_message = N_("the file is one value; a cluster or job file is a mapping of keys")
         message = _(_NO_MAPPING.get(type(value), default_message))
         self._source.refuse((), Finding("not-a-mapping", message, fix, (location,)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePath
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from clusterwright.config.source import Source, printable
 from clusterwright.errors import Finding, Location
-from clusterwright.i18n import N_, _
+from clusterwright.i18n import _
 
 
 def parser_finding(source: Source, reason: YAMLError) -> Finding:
@@ -21,7 +21,7 @@ def parser_finding(source: Source, reason: YAMLError) -> Finding:
         ]
     spots = sorted({(position.line + 1, position.column + 1) for position in yaml_marks})
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
-    fix = conflict_fix(source.text) or other_file_fix(source.file)
+    fix = conflict_fix(source.text) or other_file_fix(source)
     fix = fix or _syntax_fix(problem, is_json=source.text.lstrip()[:1] == "{")
     message = _("the file is not valid YAML: {problem}", problem=printable(problem))
     return Finding("yaml-syntax", message, fix, places)
@@ -38,19 +38,13 @@ def conflict_fix(text: str) -> str:
     )
 
 
-def other_file_fix(file: str) -> str:
-    """Return the command for a file of another kind, by its suffix; empty for a YAML file."""
-    fixes = {
-        ".conf": N_("{file} is a file of Slurm: wright lint {file}"),
-        ".py": N_("{file} is a Python program: wright train -- python {file}"),
-        ".out": N_("{file} is a log: wright why {file}"),
-        ".log": N_("{file} is a log: wright why {file}"),
-        ".sh": N_(
-            "{file} is a shell script; a job file has `command: [...]` in place of it: wright schema job"
-        ),
-    }
-    fix = fixes.get(Path(file).suffix)
-    return _(fix).format(file=file) if fix else ""
+def other_file_fix(source: Source) -> str:
+    """Return what a file of another kind is, and the command that takes it; empty for a YAML file."""
+    from clusterwright.config.file_kinds import HEAD, SPEC_SUFFIXES, kind_of_file
+
+    path = PurePath(source.file)
+    kind = None if path.suffix in SPEC_SUFFIXES else kind_of_file(path, source.text[:HEAD].encode())
+    return _("{file} is {kind}; {fix}", file=path, kind=kind.name, fix=kind.fix) if kind else ""
 
 
 def _syntax_fix(problem: str, *, is_json: bool) -> str:
