@@ -236,3 +236,28 @@ def test_all_mistakes_are_in_the_document(name, command):
         assert "no.yaml" in messages
     else:
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("--nnodes 2 --nproc_per_node 8 train.py", "--nodes 2 --gpus 8 -- python train.py"),
+        ("--nnodes=2 --nproc-per-node=8 train.py --lr 1", "--nodes 2 --gpus 8 -- python train.py --lr 1"),
+        ("--standalone --nproc_per_node 4 train.py", "--gpus 4 -- python train.py"),
+        ("--rdzv_backend c10d --nnodes 2 -- torchrun train.py", "--nodes 2 -- torchrun train.py"),
+        ("--num_machines 2 --num_processes 8 --local a.py", "--nodes 2 --gpus 8 --local -- python a.py"),
+        ("-N 2 --gres=gpu:8 -t 2h ./a.out -x 1", "--nodes 2 --gpus 8 --time 2h -- ./a.out -x 1"),
+    ],
+)
+def test_a_line_of_another_launcher_is_one_of_train(line, meant):
+    """The fix has the whole line, which works as it is, with the numbers that were typed."""
+    fix = error_of(["train", *line.split()]).findings[0].fix
+
+    assert fix.endswith(f": wright train {meant}")
+
+
+def test_an_unknown_option_before_the_program_has_no_line():
+    """Whether the next word is its value or the program is not known."""
+    fix = error_of(["train", "--frobnicate", "2", "train.py"]).findings[0].fix
+
+    assert "-- " not in fix

@@ -232,18 +232,31 @@ def _replacement(
         return _in_gpus(option, value, tokens)
     if name == "--force" and "--yes" in valid_options:
         return _("leave out {option}: no check is skipped, and --yes answers the question", option=option)
+    replacement = equivalent_option(command, option, value, valid_options)
+    if not replacement:
+        return _argument_or_nothing(command, option, value, valid_options)
+    if replacement[0] in tokens:
+        return _("leave out {option}: {here} is given already", option=option, here=replacement[0])
+    return _("write {here} in place of {option}", here=shlex.join(replacement), option=option)
+
+
+def equivalent_option(command: str, option: str, value: str, valid_options: Collection[str]) -> list[str]:
+    """Return the option here and its value for an option of another tool; empty without an equivalent."""
+    name = _normalized(option)
     equivalents = {
         equivalent: names for equivalent, names in _EQUIVALENTS.items() if equivalent in valid_options
     } | _GLOBAL_EQUIVALENTS
     equivalent = next((equivalent for equivalent, names in equivalents.items() if name in names.split()), "")
-    if not equivalent:
-        return _argument_or_nothing(command, option, value, valid_options)
-    if equivalent in tokens:
-        return _("leave out {option}: {here} is given already", option=option, here=equivalent)
+    if not equivalent or is_left_out(command, option):
+        return []
     count = _COUNT.fullmatch(value)
-    text = count[1] if count else "" if value.startswith("-") or equivalent in _FLAGS else shlex.quote(value)
-    replacement = f"{equivalent} {text}" if value and text else equivalent
-    return _("write {here} in place of {option}", here=replacement, option=option)
+    text = count[1] if count else "" if value.startswith("-") or equivalent in _FLAGS else value
+    return [equivalent, text] if text else [equivalent]
+
+
+def is_left_out(command: str, option: str) -> bool:
+    """Return True for an option of another tool that a command does in another way than by an option."""
+    return any(_normalized(option) in names.split() for names in _INSTEAD.get(command, {}))
 
 
 def _argument_or_nothing(command: str, option: str, value: str, valid_options: Collection[str]) -> str:

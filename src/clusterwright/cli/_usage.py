@@ -28,6 +28,7 @@ from clusterwright.cli._foreign_options import foreign_fix, unknown_options
 from clusterwright.cli._misplaced import choices_of, option_of, options_last, releases_note, verb_line
 from clusterwright.cli._other_names import command_fix
 from clusterwright.cli._show import cluster_option
+from clusterwright.cli._train_line import train_line
 from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError, did_you_mean
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError
@@ -132,11 +133,13 @@ def _unknown_option(error: UnknownOptionError) -> tuple[str, str]:
     unknown = unknown_options(tokens, valid_options) or [option]
     message = _("`{command}` has no option {option}", command=command, option=", ".join(unknown))
     fixes = {name: _option_fix(command, name, tokens, valid_options) for name in unknown}
-    is_program = command == "wright train" and not any(fixes.values())
-    if is_program and (line := _train_line(tokens, error.argument_collection)):
+    line = train_line(tokens, error.argument_collection) if command == "wright train" else ""
+    if line and not any(fixes.values()):
         return message, _("write -- before the program and its options: {line}", line=line)
     unexplained = [name for name, fix in fixes.items() if not fix]
     texts = [fix if name in fix else f"{name}: {fix}" for name, fix in fixes.items() if fix]
+    if line:
+        return message, f"{'; '.join(texts)}: {line}"
     if len(fixes) == 1 and not unexplained:
         return message, fixes[unknown[0]]
     if unexplained:
@@ -178,29 +181,6 @@ def _similar_option(option: str, valid_options: Iterable[str]) -> str | None:
 
     best = max((name for name in valid_options if name.startswith("--")), key=similarity, default=None)
     return best if best and similarity(best) >= _LEAST_SIMILAR else None
-
-
-def _train_line(tokens: list[str], arguments: Iterable[Argument]) -> str:
-    """Return the line of `wright train` with its own options first and the program after `--`.
-
-    A file that Python runs gets `python` in front of it. Empty without a program, for a job file, and if an option that
-    `wright train` does not have stands before the program.
-    """
-    options = {name: argument for argument in arguments for name in argument.names if name.startswith("-")}
-    train_arguments, program, remaining = [], [], list(tokens)
-    while remaining:
-        token = remaining.pop(0)
-        argument = options.get(token.partition("=")[0])
-        if argument is None:
-            program.append(token)
-            continue
-        train_arguments.append(token)
-        if "=" not in token and remaining and not argument.is_flag():
-            train_arguments.append(remaining.pop(0))
-    if not program or program[0].startswith("-") or program[0].endswith(_SPECS):
-        return ""
-    program[:0] = ["python"] if program[0].endswith(".py") else []
-    return shlex.join(("wright", "train", *train_arguments, "--", *program))
 
 
 def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:

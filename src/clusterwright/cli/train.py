@@ -272,11 +272,12 @@ def _submitted(
 
 def _something(arguments: tuple[str, ...], how: How) -> None:
     """Raise WrightError if there is neither a job, a program nor a run to resume, or if options contradict."""
+    from clusterwright.cli._train_line import typed_options
     from clusterwright.launch.resolve import JOB_SUFFIXES
     from clusterwright.launch.typed_program import require_program
 
     if arguments and Path(arguments[0]).suffix not in JOB_SUFFIXES:
-        require_program(arguments, is_local=how.local)
+        require_program(arguments, typed_options(sys.argv, arguments) or (["--local"] if how.local else []))
         if len(arguments) == 1 or "/" in arguments[0]:
             _refuse_no_program(Path(arguments[0]))
     if how.hostfile:

@@ -14,29 +14,22 @@ from clusterwright.i18n import _
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _START = re.compile(r"\b(python3?|torchrun|accelerate|deepspeed) .*")
-_DIRECTIVE = re.compile(r"#SBATCH\s+(\S+)(?:[ =](\S+))?")
-_EQUIVALENTS = {
-    "-N": "--nodes",
-    "--nodes": "--nodes",
-    "--gpus-per-node": "--gpus",
-    "--ntasks-per-node": "--gpus",
-    "-p": "--partition",
-    "--partition": "--partition",
-}
 
 
-def require_program(arguments: Sequence[str], *, is_local: bool) -> None:
+def require_program(arguments: Sequence[str], options: Sequence[str] = ()) -> None:
     """Check that the first argument is a program: no Python script, and no batch script whose options are lost.
+
+    `options`: those of `wright train` that were typed before the program, for the line to type.
 
     Raises:
         WrightError: `train-words`, with the line to type.
     """
     program = arguments[0]
-    local = "--local " if is_local else ""
     if program.endswith(".py") and not re.search(r"\s", program) and not os.access(program, os.X_OK):
         message = _("`{script}` is a Python script, not a program", script=program)
         fix = _(
-            "write python before it: {line}", line=f"wright train {local}-- python {shlex.join(arguments)}"
+            "write python before it: {line}",
+            line=shlex.join(("wright", "train", *options, "--", "python", *arguments)),
         )
         raise _refusal(message, fix)
     from clusterwright.launch.lines.source import MAX_BYTES
@@ -44,21 +37,24 @@ def require_program(arguments: Sequence[str], *, is_local: bool) -> None:
 
     if len(arguments) == 1 and "\n#SBATCH" in (text := text_or_empty(Path(program), MAX_BYTES)):
         message = _("`{script}` has #SBATCH lines, which wright train does not read", script=program)
-        line = " ".join(("wright train", *_directives(text), "--", _program_in(text)))
-        raise _refusal(message, _("write them as options before the program: {line}", line=line))
+        raise _refusal(message, _sbatch_fix(text, options))
 
 
-def _directives(text: str) -> list[str]:
-    """Return the options of `wright train` for the #SBATCH lines of a script that it has too."""
-    options = {}
-    for match in _DIRECTIVE.finditer(text):
-        name, equals, value = match[1].partition("=")
-        value = value if equals else match[2] or ""
-        if name == "--gres" and (count := re.fullmatch(r"gpu:(?:[\w-]+:)?(\d+)", value)):
-            options["--gpus"] = count[1]
-        elif name in _EQUIVALENTS and value:
-            options.setdefault(_EQUIVALENTS[name], value)
-    return [part for option in options.items() for part in option]
+def _sbatch_fix(text: str, typed: Sequence[str]) -> str:
+    """Return the line for a batch script, and which of its #SBATCH options the line leaves out."""
+    from clusterwright.launch.sbatch_options import train_options
+
+    options, left_out = train_options(text)
+    added = [part for option in options.items() if option[0] not in typed for part in option]
+    line = f"{shlex.join(('wright', 'train', *typed, *added))} -- {_program_in(text)}"
+    fix = _("write them as options before the program: {line}", line=line)
+    if not left_out:
+        return fix
+    return _(
+        "{fix} (left out, as wright train lacks them: {options}; `wright schema job` lists the fields of a job)",
+        fix=fix,
+        options=", ".join(left_out),
+    )
 
 
 def _program_in(text: str) -> str:

@@ -1,0 +1,63 @@
+"""The line of `wright train` that a line with options of other tools means."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from clusterwright.cli._foreign_options import equivalent_option, is_left_out
+
+if TYPE_CHECKING:
+    from cyclopts.argument import Argument
+
+_SPECS = (".yaml", ".yml")
+_SCRIPTS = (".py", ".sh", *_SPECS)
+
+
+def train_line(tokens: Sequence[str], arguments: Iterable[Argument]) -> str:
+    """Return the line of `wright train` with its own options first and the program after `--`.
+
+    Options of torchrun, sbatch and others before the program are replaced or left out; a file that Python runs gets
+    `python` in front of it. Empty without a program, for a job file, and if an option before the program has no
+    replacement.
+    """
+    options = {name: argument for argument in arguments for name in argument.names if name.startswith("-")}
+    typed: list[str] = []
+    program: list[str] = []
+    remaining = list(tokens)
+    while remaining:
+        token = remaining.pop(0)
+        name, equals, value = token.partition("=")
+        if argument := options.get(name):
+            typed.append(token)
+            if not equals and remaining and not argument.is_flag():
+                typed.append(remaining.pop(0))
+        elif program or not token.startswith("-"):
+            program.append(token)
+        elif name != "--":
+            if not equals and remaining and _is_value(remaining[0]):
+                value = remaining.pop(0)
+            replacement = equivalent_option("train", name, value, options)
+            if not replacement and not is_left_out("train", name):
+                return ""
+            typed += replacement if replacement[:1] not in ([word] for word in typed) else []
+    if not program or program[0].endswith(_SPECS):
+        return ""
+    program[:0] = ["python"] if program[0].endswith(".py") else []
+    return shlex.join(("wright", "train", *typed, "--", *program))
+
+
+def _is_value(token: str) -> bool:
+    """Return True for a token after an option of another tool that is its value, and not the program."""
+    return not token.startswith("-") and not token.endswith(_SCRIPTS)
+
+
+def typed_options(line: Sequence[str], program: Sequence[str]) -> list[str]:
+    """Return the options of a line of `wright train` before its program, as typed; none if the line is another."""
+    words = list(line)
+    if not program or words[-len(program) :] != list(program) or "train" not in words:
+        return []
+    before = words[words.index("train") + 1 : -len(program)]
+    return list(takewhile(lambda word: word != "--", before))
