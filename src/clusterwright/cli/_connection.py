@@ -247,12 +247,23 @@ def _missing_file_error(reference: str, error: WrightError) -> WrightError:
 def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool, otherwise: str) -> WrightError:
     from clusterwright.errors import EXIT_USAGE, WrightError
 
+    if os.environ.get(VARIABLE):
+        return WrightError.from_code(
+            "no-cluster-file",
+            _("${variable} names {path}, which does not exist", variable=VARIABLE, path=candidates[0]),
+            _(
+                "correct the variable, or remove it: unset {variable}; or name the file: {option}",
+                variable=VARIABLE,
+                option=cluster_option(_named_otherwise() or Path("cluster.yaml")),
+            )
+            + (f"; {otherwise}" if otherwise else ""),
+            exit_code=EXIT_USAGE,
+        )
     paths = ", ".join(map(str, candidates))
-    is_set = os.environ.get(VARIABLE)
     option = cluster_option(_named_otherwise() or Path("cluster.yaml"))
-    paths = paths if is_set else _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
+    paths = _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
     if accepts_login:
-        paths = paths if is_set else _("{paths} and Slurm on this machine", paths=paths)
+        paths = _("{paths} and Slurm on this machine", paths=paths)
         fix = _(
             "pass {option}, or --cluster ssh://HOST with a login host of any Slurm cluster;"
             " or export {variable}=/path/to/cluster.yaml",

@@ -107,9 +107,17 @@ _INSTEAD = {
     },
     "logs": {
         "--tail --lines --head -n": N_(
-            "leave out {option}: all lines are printed; wright logs JOB | tail -n 20, or --follow for new ones"
+            "leave out {option}: all lines are printed; wright logs {argument} | tail -n {count}, or --follow"
         ),
         "--rank --ranks --node --host --task": N_("leave out {option}: each line names its host and rank"),
+    },
+    "image build": {
+        "-f --file --dockerfile --containerfile": N_(
+            "leave out {option} and the folder: the command writes the Dockerfile, --base names its first image"
+        ),
+        "--push --load --pull --platform --build_arg --no_cache --target": N_(
+            "leave out {option}: give it to docker or podman, which build the folder of --out"
+        ),
     },
     "train": {
         "--max_restarts": N_("leave out {option}: `wright explain recovery` shows the limits of restarts"),
@@ -223,7 +231,10 @@ def _replacement(
     if instead := next(
         (text for names, text in _INSTEAD.get(command, {}).items() if name in names.split()), ""
     ):
-        return _(instead).format(option=option)
+        argument = _argument_of(tokens, valid_options)
+        return _(instead).format(
+            option=option, argument=argument or "JOB", count=value if value.isdecimal() else 20
+        )
     if (
         name in _NODES.split()
         and {"--gpus", "--gpus-per-node"} <= set(valid_options)
@@ -238,6 +249,13 @@ def _replacement(
     if replacement[0] in tokens:
         return _("leave out {option}: {here} is given already", option=option, here=replacement[0])
     return _("write {here} in place of {option}", here=shlex.join(replacement), option=option)
+
+
+def _argument_of(tokens: Sequence[str], valid_options: Collection[str]) -> str:
+    """Return the argument of a line, as a word of a shell: its last word, unless that is an option or its value."""
+    values = [value for option, value in _unknown(tokens, valid_options) if not value.startswith("-")]
+    last = tokens[-1] if tokens else ""
+    return "" if last.startswith("-") or last in values else shlex.quote(last)
 
 
 def equivalent_option(command: str, option: str, value: str, valid_options: Collection[str]) -> list[str]:

@@ -42,6 +42,7 @@ _VERBS = {
     "cluster": "list ls all",
 }
 _COMMANDS_OF_NAMES = {"wright report": "job", "wright checkpoints": "list", "wright bios": "show"}
+_MOST_LINES = 3  # of a fix; a loop for more
 _NEWEST = ("latest", "newest", "current", "stable")
 
 
@@ -85,6 +86,18 @@ def options_last(app: App, command: str, tokens: Sequence[str]) -> str:
     while end < len(tokens) and tokens[end] in list(group) and tokens[end][:1] != "-":
         group, end = group[tokens[end]], end + 1
     return shlex.join((*command.split(), *tokens[start:end], *tokens[:start], *tokens[end:]))
+
+
+def each_line(command: str, tokens: Sequence[str]) -> str:
+    """Return a line that runs a command of one argument for each of several; empty if options come first."""
+    values = list(takewhile(lambda token: not token.startswith("-"), tokens))
+    options = tokens[len(values) :]
+    if len(values) < 2 or not all(token.strip() for token in values):
+        return ""
+    if len(values) <= _MOST_LINES:
+        return "; ".join(shlex.join((*command.split(), value, *options)) for value in values)
+    line = shlex.join((*command.split(), *options))
+    return f'for name in {shlex.join(values)}; do {line} "$name"; done'
 
 
 def option_of(unexpected: Sequence[str], arguments: Iterable[Argument]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cyclopts import CycloptsError, MissingArgumentError, RepeatArgumentError, Token, UnknownOptionError
 
+from clusterwright.cli._cluster_variable import name_variable
 from clusterwright.cli._foreign_options import unknown_options
 from clusterwright.cli._texts import refused_texts
 from clusterwright.cli._unknown_names import unknown_names
@@ -61,7 +62,8 @@ def with_others(
         if finding.message not in messages:
             findings.append(finding)
             messages.add(finding.message)
-    return WrightError(*(findings or error.findings), exit_code=error.exit_code)
+    named = (name_variable(finding, tokens) for finding in findings or error.findings)
+    return WrightError(*named, exit_code=error.exit_code)
 
 
 def _mistakes(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +67,34 @@ _OTHER_SUBCOMMANDS = {
     "wright tune": {"network": "nccl all"},
     "wright report": {"cluster": "month gpu gpus nodes", "team": "user users account accounts"},
 }
+
+
+# Values of choices, and what users call them.
+_OTHER_CHOICES = {
+    "torch": "pytorch pt pth bin ckpt state_dict",
+    "safetensors": "hf huggingface transformers st",
+    "dcp": "distributed sharded fsdp torch.distributed",
+    "hgx": "dgx h100 h200 b200 superpod",
+    "university": "campus uni department",
+}
+
+
+def other_choice(value: str, choices: Sequence[str]) -> str:
+    """Return the choice that users also call `value`, or what it begins with; empty if there is none."""
+    words = (value.lower(), *re.split(r"[-_. ]", value.lower()))
+    return next(
+        (choice for choice in choices for word in words if word in _OTHER_CHOICES.get(choice, "").split()), ""
+    )
+
+
+def nearest_first(value: str, choices: Sequence[str]) -> list[str]:
+    """Return the choices in the order of their similarity to a value, which is none of them."""
+    meant = other_choice(value, choices)
+
+    def similarity(choice: str) -> float:
+        return 1.0 if choice == meant else SequenceMatcher(None, value.lower(), choice.lower()).ratio()
+
+    return sorted(choices, key=similarity, reverse=True)
 
 
 def command_fix(command: str, tokens: Sequence[str], app: App) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.units import parse_duration, parse_power, parse_rate, parse_size
+from clusterwright.i18n import _
+from clusterwright.units import QuantityError, parse_duration, parse_power, parse_rate, parse_size
+
+_VERSION = re.compile(r"\d+(?:[.-]\d+)+\S*")
 
 
 def _parsed_by(parse: Callable[[str], object]) -> Parameter:
@@ -62,6 +66,23 @@ def _parse_release(text: str) -> None:
     require_release(text)
 
 
+def _parse_slurm_version(text: str) -> None:
+    from clusterwright.config.slurm_keys import RELEASES
+
+    if not _VERSION.fullmatch(text):
+        fix = _("write the number of a release: {releases}", releases=", ".join(RELEASES))
+        raise QuantityError(_("`{text}` is not a version", text=text), fix)
+
+
+def _parse_driver_version(text: str) -> None:
+    if not _VERSION.fullmatch(text):
+        fix = _(
+            "write the number of a version of your repository, such as 580.95.05: `apt-cache madison nvidia-open` or"
+            " `dnf list --showduplicates nvidia-open` on a GPU host lists them"
+        )
+        raise QuantityError(_("`{text}` is not a version", text=text), fix)
+
+
 Duration = Annotated[str, _parsed_by(parse_duration)]
 Size = Annotated[str, _parsed_by(parse_size)]
 Rate = Annotated[str, _parsed_by(parse_rate)]
@@ -71,4 +92,6 @@ BigCount = Annotated[str, _parsed_by(_parse_count)]  # 52k, 1.5M, 1e9
 Hostlist = Annotated[str, _parsed_by(_parse_hostlist)]
 Batch = Annotated[str, _parsed_by(_parse_batch)]
 Month = Annotated[str, _parsed_by(_parse_month)]
+SlurmVersion = Annotated[str, _parsed_by(_parse_slurm_version)]
+DriverVersion = Annotated[str, _parsed_by(_parse_driver_version)]
 Release = Annotated[str, _parsed_by(_parse_release)]  # of Slurm, with a table of keys

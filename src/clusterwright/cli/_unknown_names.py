@@ -5,6 +5,8 @@ The commands refuse them too, each where it needs them; here all of a line are f
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
 
 RESULTS = ("--out", "--html", "--csv", "--svg", "--cables", "--metrics")  # options that name a file to write
+_FILES = ("--html", "--csv", "--svg")  # never a folder
 _LONGEST = 200  # characters of a path in a message
 _NOT_READ = (*RESULTS, "--users", "--root", "--cluster")  # created, or judged on its own
 # Commands that need the cluster file of this folder if none is named; the latter also work with any Slurm cluster.
@@ -55,7 +58,9 @@ def unknown_names(command: tuple[str, ...], arguments: Iterable[Argument], named
     yield from (finding for finding in findings if finding.message not in named and finding.code not in named)
     catalog = next((path for path in texts.get("--catalog", ()) if Path(path).is_file()), None)
     for argument, value in values:
-        if Path in (argument.hint, *get_args(argument.hint)) and argument.name not in _NOT_READ:
+        if argument.name in RESULTS:
+            yield from _unwritable(argument, value)
+        elif Path in (argument.hint, *get_args(argument.hint)) and argument.name not in _NOT_READ:
             yield from _missing_file(argument, value)
         elif rule := _RULES.get(argument.parameter.completer):
             yield from _findings_of(partial(rule, value, cluster, catalog))
@@ -151,6 +156,32 @@ def _cluster(
         return None, error.findings
     except OSError:  # the command reports what it cannot read
         return None, ()
+
+
+def _unwritable(argument: Argument, value: str) -> Iterator[Finding]:
+    """Yield why a result cannot be written: a folder above it is a file, belongs to others, or the file is a folder.
+
+    Folders that are missing are created by the commands.
+    """
+    path, option = Path(value), argument.name
+    if value == "-" or len(value) > _LONGEST:
+        return
+    with suppress(OSError):
+        if option in _FILES and path.is_dir():
+            message = _("{option}: {path} is a folder", option=option, path=value)
+            fix = _(
+                "name a file in that folder, such as {file}",
+                file=shlex.quote(f"{value}/result{option.replace('--', '.')}"),
+            )
+            yield Finding("not-writable", message, fix)
+            return
+        above = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+        if not above.is_dir():
+            message = _("{option}: {path} is a file, not a folder", option=option, path=above)
+            yield Finding("not-writable", message, _("name another path, or remove that file"))
+        elif not os.access(above, os.W_OK | os.X_OK):
+            message = _("{option}: you may not write to the folder {path}", option=option, path=above)
+            yield Finding("not-writable", message, _("choose a path in a folder of yours"))
 
 
 def _missing_file(argument: Argument, value: str) -> Iterator[Finding]:

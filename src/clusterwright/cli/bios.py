@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -103,7 +104,7 @@ def apply(
     from clusterwright.errors import EXIT_FAILED
     from clusterwright.provision.bios import BiosApply, plan_changes
 
-    requested = _pairs(values)
+    requested = _pairs(hosts, values)
     client = _connect(cluster)
     changes = plan_changes(client.exchange(expand(hosts), requested, is_staged=False), requested)
     _show_plan(changes)
@@ -125,7 +126,14 @@ def _make(work: BiosApply, changes: Sequence[BiosChange]) -> int:
     return EXIT_FAILED if troubles else EXIT_OK
 
 
-def _pairs(values: Sequence[str]) -> dict[str, str]:
+def _settings(values: Sequence[str]) -> str:
+    """Return values that were typed as NAME VALUE in the form NAME=VALUE; an example for others."""
+    if not any("=" in value for value in values) and values and len(values) % 2 == 0:
+        return shlex.join(f"{name}={value}" for name, value in zip(values[::2], values[1::2], strict=True))
+    return shlex.join([value for value in values if "=" in value] or ["SriovGlobalEnable=Enabled"])
+
+
+def _pairs(hosts: str, values: Sequence[str]) -> dict[str, str]:
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     pairs = dict(value.split("=", 1) for value in values if "=" in value)
@@ -133,7 +141,7 @@ def _pairs(values: Sequence[str]) -> dict[str, str]:
         raise WrightError.from_code(
             "missing-key",
             _("no setting is given as NAME=VALUE"),
-            _("for example `wright bios apply gpu-node1 SriovGlobalEnable=Enabled`"),
+            _("for example {line}", line=f"`wright bios apply {shlex.quote(hosts)} {_settings(values)}`"),
             exit_code=EXIT_USAGE,
         )
     return pairs

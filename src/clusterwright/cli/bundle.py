@@ -61,6 +61,9 @@ def _with_os(source: Source, os: str) -> Cluster:
     from clusterwright.errors import Location, SpecError
 
     source.values["os"] = os
+    for loc, spot in list(source.spots.items()):
+        if loc == ("os",):
+            source.spots[loc] = replace(spot, excerpt=os)
     option = Location(f"--os {shlex.quote(os)}")
     try:
         return cluster_of(source)

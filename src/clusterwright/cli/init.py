@@ -30,6 +30,7 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
 
     from clusterwright.cli._show import show_message, show_next, unwritten_fix
     from clusterwright.config.schema import schema_text
+    from clusterwright.edge.files import new_folders
     from clusterwright.errors import WrightError
     from clusterwright.onhost.lib.files import FULL, write_atomic
 
@@ -42,9 +43,10 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
     schema = out.parent / _SCHEMA
     has_schema = schema.exists()
     try:
-        write_atomic(out, text)
-        if not has_schema:
-            write_atomic(schema, schema_text("cluster"))
+        with new_folders(out.parent):
+            write_atomic(out, text)
+            if not has_schema:
+                write_atomic(schema, schema_text("cluster"))
     except OSError as error:
         out.unlink(missing_ok=True)
         if error.errno in FULL:

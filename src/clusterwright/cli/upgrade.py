@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from clusterwright.cli import apply as command
 from clusterwright.cli._disruption import DisruptionOptions
 from clusterwright.cli._progress import progress
-from clusterwright.cli._quantities import Batch, Duration
+from clusterwright.cli._quantities import Batch, DriverVersion, Duration, SlurmVersion
 from clusterwright.cli._show import cluster_option, show_json, show_message, show_note, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def upgrade(
     *,
     cluster: Path | None = None,
-    slurm: str = "",
-    driver: str = "",
+    slurm: SlurmVersion = "",
+    driver: DriverVersion = "",
     batch: Batch = "25%",
     wait: Duration = "1h",
     dry_run: Annotated[bool, Parameter(alias="-n")] = False,

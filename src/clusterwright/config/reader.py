@@ -129,10 +129,10 @@ def _syntax_findings(source: Source, reason: YAMLError) -> list[Finding]:
     Only the parser's own for JSON, an unfinished merge, and a file of another kind.
     """
     from clusterwright.config.yaml_faults import yaml_faults
-    from clusterwright.config.yaml_syntax import conflict_fix, other_file_fix, parser_finding
+    from clusterwright.config.yaml_syntax import conflict_lines, other_file_fix, parser_finding
 
     first = parser_finding(source, reason)
-    if source.text.lstrip()[:1] == "{" or conflict_fix(source.text) or other_file_fix(source):
+    if source.text.lstrip()[:1] == "{" or conflict_lines(source.text) or other_file_fix(source):
         return [first]
     faults, text = yaml_faults(source.text)
     if not faults:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import PurePath
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from clusterwright.config.source import Source, printable
 from clusterwright.errors import Finding, Location
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
+
+_MARKER = re.compile(r"(?:<{7}|>{7}|\|{7}) |={7}$")
 
 
 def parser_finding(source: Source, reason: YAMLError) -> Finding:
     """Return a finding with the YAML parser's message, its places, and the likely fix."""
+    if lines := conflict_lines(source.text):
+        message = _("the file has the markers of an unfinished merge")
+        fix = _("choose one side of each conflict, and remove its markers")
+        return Finding("yaml-syntax", message, fix, tuple(source.spot(line, 1) for line in lines))
     problem, yaml_marks = str(reason).splitlines()[0], []
     if isinstance(reason, MarkedYAMLError):
         problem = " ".join(part for part in (reason.context, reason.problem) if part)
@@ -21,21 +29,41 @@ def parser_finding(source: Source, reason: YAMLError) -> Finding:
         ]
     spots = sorted({(position.line + 1, position.column + 1) for position in yaml_marks})
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
-    fix = conflict_fix(source.text) or other_file_fix(source)
-    fix = fix or _syntax_fix(problem, is_json=source.text.lstrip()[:1] == "{")
+    fix = other_file_fix(source) or _syntax_fix(problem, is_json=source.text.lstrip()[:1] == "{")
+    if source.file.endswith(".json") and (finding := _json_finding(source, fix)):
+        return finding
     message = _("the file is not valid YAML: {problem}", problem=printable(problem))
     return Finding("yaml-syntax", message, fix, places)
 
 
-def conflict_fix(text: str) -> str:
-    """Return the fix for a file with the markers of an unfinished merge; empty for other files."""
-    line = next((n for n, line in enumerate(text.splitlines(), 1) if line.startswith("<<<<<<< ")), None)
-    if line is None:
-        return ""
-    return _(
-        "finish the merge: choose one side of the conflict that begins at line {line}, and remove its markers",
-        line=line,
-    )
+def conflict_lines(text: str) -> list[int]:
+    """Return the lines with the markers of an unfinished merge, from 1; none for a file without conflicts."""
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if _MARKER.match(line)]
+    return lines if "<<<<<<< " in text else []
+
+
+def _json_finding(source: Source, fix: str) -> Finding | None:
+    """Return what Python's parser reports about a text that is no JSON; None if it is JSON.
+
+    `fix`: that of the YAML parser's error, for a text whose error has no fix here.
+    """
+    try:
+        json.loads(source.text)
+    except json.JSONDecodeError as error:
+        fixes = {
+            "Expecting property name": N_(
+                "write each key in double quotes, without a comma after the last entry and without comments"
+            ),
+            "Expecting ','": N_("put a comma between the two entries"),
+            "Expecting ':'": N_("put a colon between the key and its value"),
+            "Extra data": N_("remove what follows the end of the first value"),
+        }
+        own_fix = next((_(text) for start, text in fixes.items() if error.msg.startswith(start)), fix)
+        message = _("the file is not valid JSON: {problem}", problem=error.msg)
+        return Finding("yaml-syntax", message, own_fix, (source.spot(error.lineno, error.colno),))
+    except RecursionError:
+        return None
+    return None
 
 
 def other_file_fix(source: Source) -> str:

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from clusterwright.config.site import Lab
 from clusterwright.edge.files import write_file_atomic
-from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
+from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 from clusterwright.i18n import _
 from clusterwright.lab.layout import LabLayout
 
@@ -165,10 +165,22 @@ def require(name: str) -> LabState:
         raise WrightError.from_code(
             "lab-unknown",
             _("lab `{name}` does not exist", name=name),
-            unknown_name_fix(name, labs(), "" if labs() else _("create it with `wright lab up`")),
+            _missing_fix(name),
             exit_code=EXIT_USAGE,
         )
     return state
+
+
+def _missing_fix(name: str) -> str:
+    """Return the fix for a lab that does not exist: the closest name, how to create it, and which labs there are."""
+    lab_names = labs()
+    guess = closest_name(name, lab_names)
+    question = _("did you mean `{suggestion}`?", suggestion=guess) + " " if guess else ""
+    if not lab_names:
+        return _("create it with `wright lab up`")
+    return question + _(
+        "create it with `wright lab up`; the labs on this machine are {names}", names=", ".join(lab_names)
+    )
 
 
 @contextmanager

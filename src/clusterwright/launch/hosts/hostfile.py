@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -73,13 +73,14 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
     """Return the hosts of a hostfile's text; `name` is the file's name for errors.
 
     A line is `host`, `host:8`, `host slots=8`, `user@host` or `node[1-4] slots=8`. A host in several lines has their
-    slots together, as in the node files of schedulers.
+    slots together if none of them has a number, as in the node files of schedulers.
 
     Raises:
         WrightError: with all lines that are none of these; there is no host, or more than 64.
     """
     hosts: list[SlotHost] = []
     invalid: list[Finding] = []
+    first_lines: dict[str, tuple[Location, SlotHost]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.partition("#")[0].split()
         if fields:
@@ -88,6 +89,8 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
                 location = Location(name, number, len(line) - len(line.lstrip()) + 1, source=line)
                 invalid.append(_invalid(parsed, location))
             else:
+                location = Location(name, number, source=line)
+                invalid += _repeated(parsed, location, first_lines)
                 hosts += parsed
     if invalid:
         if _is_inventory(text):
@@ -117,6 +120,23 @@ def merge(hosts: Iterable[SlotHost]) -> tuple[SlotHost, ...]:
         else replace(duplicates[0], slots=sum(host.slots or 1 for host in duplicates))
         for duplicates in lines.values()
     )
+
+
+def _repeated(
+    hosts: list[SlotHost], location: Location, first_lines: dict[str, tuple[Location, SlotHost]]
+) -> Iterator[Finding]:
+    """Yield a finding for each host that an earlier line has too, if one of the two lines has a number of slots."""
+    for host in hosts:
+        first_location, first = first_lines.setdefault(host.name, (location, host))
+        if first is host or first.slots is host.slots is None:
+            continue
+        message = _("{host} is listed twice", host=host.name)
+        total = (first.slots or 1) + (host.slots or 1)
+        fix = _(
+            "remove one of the lines; for the slots of both, write one line: {line}",
+            line=f"{host.target} slots={total}",
+        )
+        yield Finding("hostfile-line", message, fix, (first_location, location))
 
 
 def _is_inventory(text: str) -> bool:
