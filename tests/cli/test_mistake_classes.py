@@ -261,3 +261,53 @@ def test_an_unknown_option_before_the_program_has_no_line():
     fix = error_of(["train", "--frobnicate", "2", "train.py"]).findings[0].fix
 
     assert "-- " not in fix
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("checkpoints convert a b --to pytorch", "did you mean `torch`? choose one of torch, "),
+        ("checkpoints convert a b --to HF", "did you mean `safetensors`? choose one of safetensors, "),
+        (
+            "checkpoints convert a b --to safetensor",
+            "did you mean `safetensors`? choose one of safetensors, ",
+        ),
+        ("init --template dgx-h100", "did you mean `hgx`? choose one of hgx, "),
+        ("upgrade --driver latest", "such as 580.95.05"),
+        ("upgrade --slurm latest", "25.11, 26.05"),
+        ("cancel 101 102", "wright cancel 101; wright cancel 102"),
+        ("status a b --cluster c", "wright status a --cluster c; wright status b --cluster c"),
+        ("cancel 1 2 3 4", 'for name in 1 2 3 4; do wright cancel "$name"; done'),
+        ("logs --tail 100 -f worker-0", "wright logs worker-0 | tail -n 100"),
+        ("logs --tail", "wright logs JOB | tail -n 20"),
+        ("image build -t me/gpt --out o", "write --tag in place of -t"),
+        ("image build -f Dockerfile .", "leave out -f and the folder: the command writes the Dockerfile"),
+    ],
+)
+def test_a_fix_has_what_was_typed(line, fix):
+    """The nearest choice first, a line for each job, the number and the name of the line."""
+    assert fix in error_of(line.split()).findings[0].fix
+
+
+@pytest.mark.parametrize(
+    "words", [["init", "--out"], ["schema", "cluster", "--out"], ["report", "team", "--html"]]
+)
+def test_a_result_below_a_file_is_named_with_the_other_mistakes(words, tmp_path):
+    """A missing folder is no mistake, as the commands create it."""
+    (tmp_path / "file").write_text("")
+
+    messages = [finding.message for finding in error_of([*words, "file/a.html", "--frobnicate"]).findings]
+
+    assert f"{words[-1]}: {tmp_path}/file is a file, not a folder" in messages
+    assert len(error_of([*words, "new/a.html", "--frobnicate"]).findings) == len(messages) - 1
+
+
+def test_a_folder_is_no_page(tmp_path):
+    """The fix is a file in it."""
+    (tmp_path / "pages").mkdir()
+
+    findings = error_of(["curves", "last", "--html", "pages", "--frobnicate"]).findings
+
+    assert [finding.fix for finding in findings if finding.code == "not-writable"] == [
+        "name a file in that folder, such as pages/result.html"
+    ]

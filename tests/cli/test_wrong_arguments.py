@@ -142,3 +142,50 @@ def test_a_name_that_is_nothing_here_says_what_was_tried(command, line):
         in done.stderr
     )
     assert "--cluster ssh://HOST" in done.stderr
+
+
+def test_the_variable_of_a_missing_cluster_file_is_named(command, monkeypatch):
+    """The path was not typed, so the message says where it comes from."""
+    monkeypatch.setenv("CLUSTERWRIGHT_CLUSTER", "/nowhere/cluster.yaml")
+
+    for words in (["render", "--out", "r"], ["status", "run-1"], ["check"]):
+        error = command(*words).stderr
+        assert "$CLUSTERWRIGHT_CLUSTER names /nowhere/cluster.yaml, which does not exist" in error
+        assert "unset CLUSTERWRIGHT_CLUSTER" in error
+
+
+def test_the_variable_of_a_wrong_cluster_file_is_named(command, tmp_path, monkeypatch):
+    """A job file, a folder or an invalid file; not for a file that was typed."""
+    (tmp_path / "job.yaml").write_text("name: t\ncommand: [train.py]\nnodes: 1\ntime: 10m\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "bad.yaml").write_text("name: [\n")
+
+    for file in ("job.yaml", "folder", "bad.yaml"):
+        monkeypatch.setenv("CLUSTERWRIGHT_CLUSTER", file)
+        assert f"($CLUSTERWRIGHT_CLUSTER names {file})" in command("render", "--out", "r").stderr
+        assert "($CLUSTERWRIGHT" not in command("render", "--out", "r", "--cluster", file).stderr
+
+
+def test_init_creates_the_folder_of_the_file_and_removes_it_after_an_error(command, tmp_path):
+    """As the other commands that write files do."""
+    done = command("init", "--out", "site/cluster.yaml")
+
+    assert done.returncode == 0
+    assert (tmp_path / "site" / "cluster.schema.json").exists()
+
+
+def test_the_system_of_a_bundle_is_named_as_typed(command):
+    """Not with the value of the cluster file, and with the nearest release."""
+    command("init")
+
+    error = command("bundle", "--os", "ubuntu22.04", "--out", "b.tar").stderr
+
+    assert "os cannot be `ubuntu22.04`" in error
+    assert "fix: did you mean `ubuntu-22.04`?" in error
+
+
+def test_the_example_of_bios_apply_has_the_host_and_the_setting(command):
+    """NAME VALUE is written as NAME=VALUE."""
+    error = command("bios", "apply", "gpu-node1", "SriovGlobalEnable", "Enabled").stderr
+
+    assert "`wright bios apply gpu-node1 SriovGlobalEnable=Enabled`" in error

@@ -101,3 +101,36 @@ def test_the_fix_is_the_line_to_write(text, line, fix):
 def test_text_that_is_no_yaml_has_one_error():
     """A page of prose is not a file with a hundred missing colons."""
     assert len(findings("Dear all,\nthis is: a: letter\nwith lines\n" * 20)) == 1
+
+
+@pytest.mark.parametrize("file", ["job.yaml", "job.json"])
+def test_the_markers_of_an_unfinished_merge_are_named_with_their_lines(file):
+    """All markers of all conflicts, in YAML and JSON."""
+    conflict = "<<<<<<< HEAD\nnodes: 2\n=======\nnodes: 3\n>>>>>>> other\n"
+
+    with pytest.raises(SpecError) as refused:
+        read(f"name: x\n{conflict}time: 1h\n{conflict}", file)
+
+    (finding,) = refused.value.findings
+    assert finding.message == "the file has the markers of an unfinished merge"
+    assert [place.line for place in finding.places] == [2, 4, 6, 8, 10, 12]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "fix"),
+    [
+        ("{\n 'name': 'x', 'nodes' 2}", 2, "write each key in double quotes"),
+        ('{"name": "x"\n "nodes": 2}', 2, "put a comma between"),
+        ('{"name": "x",\n "nodes" 2 3: [}', 2, "put a colon between"),
+        ('{"name": "x"}\n}', 2, "remove what follows"),
+    ],
+)
+def test_a_json_file_has_errors_of_json(text, line, fix):
+    """With the line, not in the words of YAML."""
+    with pytest.raises(SpecError) as refused:
+        read(text, "job.json")
+
+    (finding,) = refused.value.findings
+    assert finding.message.startswith("the file is not valid JSON: ")
+    assert finding.places[0].line == line
+    assert finding.fix.startswith(fix)

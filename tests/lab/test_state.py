@@ -147,3 +147,17 @@ def test_the_journal_of_each_version_is_read(tmp_path, monkeypatch):
         assert (journal.phase, journal.faults[0].kind) == ("up", "link-down")
 
     assert len(files) == state.SCHEMA
+
+
+def test_a_lab_that_does_not_exist_is_created_and_no_other_one_is_proposed(monkeypatch):
+    """The labs of this machine, which may be those of other users, are listed."""
+    monkeypatch.setattr(state, "labs", lambda: ("alpha", "beta"))
+
+    with pytest.raises(WrightError) as other:
+        state.require("zzz-none")
+    with pytest.raises(WrightError) as misspelled:
+        state.require("alphaa")
+
+    listed = "create it with `wright lab up`; the labs on this machine are alpha, beta"
+    assert other.value.findings[0].fix == listed
+    assert misspelled.value.findings[0].fix == f"did you mean `alpha`? {listed}"

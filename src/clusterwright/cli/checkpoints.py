@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
 from pathlib import Path
@@ -19,7 +18,6 @@ from clusterwright.units import human_duration, human_size
 if TYPE_CHECKING:
     from clusterwright.launch.checkpoints import CheckpointHost
 
-_STEP = re.compile(r"step-\d{8}")
 
 checkpoints = App(
     name="checkpoints",
@@ -137,7 +135,9 @@ def convert(
 
 def _file_to_convert(source: str, target: str, to: str | None) -> WrightError:
     """Return the error of a file that is to be converted without --from, with the lines to write."""
-    is_step = _STEP.fullmatch(Path(target).name) is not None
+    from clusterwright.config.file_kinds import STEP
+
+    is_step = STEP.fullmatch(Path(target).name) is not None
     step = target if is_step else "checkpoints/step-00000000"
     lines = [f"wright checkpoints convert {shlex.quote(source)} {shlex.quote(step)} --from torch"]
     if to not in (None, "torch"):

@@ -72,7 +72,7 @@ _JOB = re.compile(
     r"^['\" \t{]*(?:command|recipe|gpus_per_node|checkpoint|recovery|elastic|container)['\"]?\s*:",
     re.MULTILINE,
 )
-_STEP = re.compile(r"step-\d{8}")
+STEP = re.compile(r"step-\d{8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _of_text(text: str, by_suffix: str) -> str:
 
 def kind_of_folder(path: PurePath, names: Collection[str]) -> FileKind:
     """Return the kind of a folder by the names in it."""
-    if "job.json" in names or "checkpoints" in names or any(map(_STEP.fullmatch, names)):
+    if "job.json" in names or "checkpoints" in names or any(map(STEP.fullmatch, names)):
         kind = RUN
     elif "slurm.conf" in names:
         kind = SLURM_FOLDER

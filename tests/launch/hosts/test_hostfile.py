@@ -108,3 +108,22 @@ def test_an_ansible_inventory_is_named_once():
     assert [finding.message for finding in raised.value.findings] == [
         "hosts.ini is an Ansible inventory, not a hostfile"
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["n1 slots=8\nn2 slots=8\nn1 slots=4\n", "n1:8\nn2\nalice@n1 slots=4\n", "n1:11\n\nn1\n"]
+)
+def test_a_host_with_slots_in_two_lines_is_an_error(text):
+    """Both lines are named, and the line with the slots of both."""
+    with pytest.raises(WrightError) as raised:
+        parse_hostfile(text, "hosts")
+
+    (finding,) = raised.value.findings
+    assert (finding.code, finding.message) == ("hostfile-line", "n1 is listed twice")
+    assert [place.line for place in finding.places] == [1, 3]
+    assert finding.fix.endswith("n1 slots=12")
+
+
+def test_a_host_in_lines_without_slots_has_one_for_each():
+    """As in the node files of schedulers."""
+    assert parse_hostfile("n1\nn2\nn1\n", "hosts") == (SlotHost("n1", 2), SlotHost("n2"))
