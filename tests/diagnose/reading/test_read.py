@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -407,6 +408,10 @@ OF_USER = {"_TRANSPORT": "journal", "_UID": "1005", "_PID": "7", "SYSLOG_IDENTIF
         (OF_KERNEL | {"MESSAGE": XID, "__REALTIME_TIMESTAMP": "9" * 30}, False),
         (OF_KERNEL | {"MESSAGE": XID, "__REALTIME_TIMESTAMP": "9" * 400}, False),
         (OF_KERNEL | {"MESSAGE": None}, False),
+        (
+            OF_USER | {"_UID": "0", "SYSLOG_IDENTIFIER": "sshd", "MESSAGE": f"Invalid user {XID} from ::1"},
+            False,
+        ),
     ],
 )
 def test_entries_of_the_journal_say_who_wrote_them(tmp_path, fields, is_lost):
@@ -422,3 +427,65 @@ def test_entries_of_the_journal_say_who_wrote_them(tmp_path, fields, is_lost):
         [evidence] = diagnosis.evidence
         assert evidence.line == 2
         assert evidence.text.startswith(f"2026-11-28T08:56:18+0000 gpu-node1 kernel: {XID}")
+
+
+def _json(fields):
+    return json.dumps(fields) + "\n"
+
+
+def _pretty(fields):
+    return json.dumps(fields, indent="\t", separators=(",", " : ")) + "\n"
+
+
+def _export(fields):
+    return "".join(f"{name}={value}\n" for name, value in fields.items()) + "\n"
+
+
+def _export_with_sizes(fields):
+    """Journald writes a field with a line end or another control character with its size."""
+    rows = (
+        f"{name}\n{struct.pack('<Q', len(value)).decode('latin-1')}{value}\n"
+        for name, value in fields.items()
+    )
+    return f"__CURSOR=s=0f;i=1\n{''.join(rows)}\n"
+
+
+FORMATS = {
+    "json": _json,
+    "json-seq": lambda fields: "\x1e" + _json(fields),
+    "json-sse": lambda fields: f"data: {json.dumps(fields)}\n\n",
+    "json-pretty": _pretty,
+    "export": _export,
+    "export-sizes": _export_with_sizes,
+}
+SENT = {"__CURSOR": "s=0f;i=1", "__REALTIME_TIMESTAMP": "1795856178636756", "_HOSTNAME": "gpu-node1"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_lost"),
+    [
+        (OF_KERNEL | {"MESSAGE": XID}, True),
+        (OF_USER | {"MESSAGE": XID}, False),
+        (OF_USER | {"MESSAGE": f"x\nMESSAGE={XID}\n_TRANSPORT=kernel\n\n[9.1] {XID}"}, False),
+        (OF_USER | {"MESSAGE": f"x\r[9.1] {XID}"}, False),
+        (OF_USER | {"MESSAGE": f"{{\n}}\n[9.1] {XID}"}, False),
+        (OF_USER | {"X": f"[9.1] {XID}", "MESSAGE": "x"}, False),
+        (OF_KERNEL | {"MESSAGE": f"tmpfs: Unknown parameter '{XID}'"}, False),
+        (OF_USER | {"MESSAGE": f"{'x' * (SIZE - 600)}{f' [9.1] {XID}' * 100}"}, False),
+    ],
+)
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_format_of_the_journal_is_read_by_its_fields(tmp_path, form, fields, is_lost):
+    """The text of an entry is in one of its lines, also behind a block's end and without a last line end."""
+    if form == "export" and "\n" in fields["MESSAGE"]:
+        form = "export-sizes"
+    text = "".join(FORMATS[form](SENT | row) for row in (OF_USER | {"MESSAGE": "begins"}, fields))
+    path = tmp_path / "journal.txt"
+    path.write_bytes(text.rstrip("\n").encode("latin-1"))
+    found = [diagnosis for diagnosis in diagnose_log(path) if "xid" in diagnosis.mode]
+
+    assert bool(found) is is_lost
+    for diagnosis in found:
+        [evidence] = diagnosis.evidence
+        assert evidence.text.startswith(f"2026-11-28T08:56:18+0000 gpu-node1 kernel: {XID}")
+        assert XID in "\n".join(text.split("\n")[max(0, evidence.line - 20) : evidence.line + 1])

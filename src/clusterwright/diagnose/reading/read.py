@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from math import inf
 from typing import Any, BinaryIO, NamedTuple
 
@@ -15,6 +16,7 @@ from clusterwright.diagnose.judge.sighting import Observations, Position, Witnes
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.outputs import Finding, observe
+from clusterwright.diagnose.reading.journal_text import journal_text
 from clusterwright.diagnose.reading.line import Line, clean, split_prefix
 from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
 from clusterwright.diagnose.reading.sample import LogSample
@@ -56,15 +58,22 @@ def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[LogBlock]:
         carried = data[end:]
 
 
-JOURNAL_FIELD = b'"__REALTIME_TIMESTAMP"'  # in each line of `journalctl -o json`
-
-
-def _without_fields(block: LogBlock) -> LogBlock:
-    """Return a block of `journalctl -o json` as a block of as many lines of text."""
-    from clusterwright.diagnose.reading.journal_text import journal_text
-
-    data = journal_text(block.data)
-    return LogBlock(data, block.line, len(data))
+def _without_fields(parts: Iterator[LogBlock]) -> Iterator[LogBlock]:
+    """Yield blocks of entries of the journal as blocks of as many lines of text, and other blocks as they are."""
+    first = next(parts, None)
+    if first is None:
+        return
+    journal = journal_text(first.data, HEAD)
+    if journal is None:
+        yield from chain((first,), parts)
+        return
+    line = 1
+    for block in chain((first,), parts):
+        data = journal.feed(block.data[: block.end])
+        yield LogBlock(data, line, len(data))
+        line += data.count(b"\n")
+    data = journal.finish()
+    yield LogBlock(data, line, len(data))
 
 
 # Lines that report a failure; "failed" alone is in many lines of runs that succeed.
@@ -249,14 +258,12 @@ class _LogReader:
 
     def read(self, memory_bytes: int | None) -> Observations:
         self._budget.begin_source()
-        is_journal = False
         try:
             with reading(self._source) as stream:
-                for number, block in enumerate(blocks(stream)):
+                for number, block in enumerate(_without_fields(blocks(stream))):
                     if number == 0 and is_binary(block.data[:HEAD]):
                         return Observations(unread=((self._source.name, _("not a text file")),))
-                    is_journal = is_journal or (number == 0 and JOURNAL_FIELD in block.data[:HEAD])
-                    self._block(_without_fields(block) if is_journal else block)
+                    self._block(block)
                     self._saturated |= self._store.saturated_texts()
                     if self._saturated:
                         self._scanner = self._scanner.exclude_texts(self._saturated)
