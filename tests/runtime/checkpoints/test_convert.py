@@ -19,8 +19,9 @@ from torch.distributed import checkpoint as dcp
 
 from clusterwright.runtime import load
 from clusterwright.runtime.checkpoints import convert as converting
-from clusterwright.runtime.checkpoints import tree
+from clusterwright.runtime.checkpoints import forms, tree
 from clusterwright.runtime.checkpoints.convert import Refused, convert, write_step
+from clusterwright.runtime.checkpoints.partial_folder import PartialFolder
 
 pytestmark = pytest.mark.train
 
@@ -330,6 +331,73 @@ def test_a_signal_leaves_no_partial_files(tmp_path, number):
 
     assert (process.returncode != 0, len(partial)) == (True, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["a.pt"]
+
+
+KILLED = (
+    "import os\nfrom pathlib import Path\nfrom clusterwright.runtime.checkpoints import convert\n"
+    "def write(folder, step, state):\n"
+    "    folder.mkdir()\n    (folder / 'part').write_bytes(bytes(9))\n    os.kill(os.getpid(), 9)\n"
+    "convert.write_step = write\n"
+    "convert.convert(Path('a.pt'), Path('steps/step-00000001'), origin='torch')\n"
+)
+
+
+def test_the_next_conversion_removes_what_a_kill_left(tmp_path):
+    """Nothing else: neither a link, another's folder, an unfinished save, nor the folder of one that runs."""
+    torch.save({"model": {"w": torch.ones(4)}}, tmp_path / "a.pt")
+    folder = tmp_path / "steps"
+    assert subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False).returncode == -9
+    assert len(list(folder.rglob("part"))) == 1
+    runs = PartialFolder(folder / "step-00000002")
+    precious = tmp_path / "precious"
+    for other in (precious, folder / ".partial-generation-1-00aa"):
+        other.mkdir()
+        (other / "mine").write_text("mine")
+    for name in ("conversion.lock", "mine"):
+        (precious / name).write_text("mine")
+    (folder / ".partial-step-00000001-link").symlink_to(precious)
+    before = {path.name for path in folder.iterdir() if not list(path.rglob("part"))}
+
+    convert(tmp_path / "a.pt", folder / "step-00000001", origin="torch")
+
+    assert {path.name for path in folder.iterdir()} == before | {"step-00000001"}
+    assert sorted(path.name for path in precious.iterdir()) == ["conversion.lock", "mine"]
+    runs.remove()
+    assert not list(folder.glob(".partial-step-00000002*"))
+
+
+def test_a_folder_of_another_user_is_no_leftover(tmp_path):
+    """Whoever may write beside the target makes root remove nothing."""
+    if os.getuid() != 0:
+        pytest.skip("only root gives a folder to another user")
+    theirs = tmp_path / ".partial-a-1"
+    theirs.mkdir()
+    (theirs / "conversion.lock").write_text("")
+    os.chown(theirs, 65534, 65534)
+    PartialFolder(tmp_path / "a").remove()
+
+    assert [path.name for path in theirs.iterdir()] == ["conversion.lock"]
+
+
+def test_a_link_in_place_of_the_temporary_folder_is_not_followed(tmp_path, monkeypatch):
+    """Another user who may write beside the target exchanges it while the result is written."""
+    ours(tmp_path / "run")
+    target, elsewhere = tmp_path / "t", tmp_path / "elsewhere"
+    target.mkdir()
+    elsewhere.mkdir()
+    write, read = forms.FORMS["torch"]
+
+    def exchange(state, path):
+        [partial] = target.glob(".partial-*")
+        partial.rename(target / "gone")
+        partial.symlink_to(elsewhere)
+        write(state, path)
+
+    monkeypatch.setitem(forms.FORMS, "torch", (exchange, read))
+    convert(tmp_path / "run" / "step-00000100", target / "model.pt", to="torch")
+
+    assert not list(elsewhere.iterdir())
+    assert (target / "model.pt").is_file()
 
 
 def test_another_model_is_refused_by_its_tensors(tmp_path):

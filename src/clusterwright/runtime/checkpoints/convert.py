@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -22,10 +21,10 @@ from typing import Any
 
 import torch
 
-from clusterwright.onhost.lib.files import rename
 from clusterwright.runtime.checkpoints import disk, forms, manifest, part, tree
 from clusterwright.runtime.checkpoints.checkpoint import load
 from clusterwright.runtime.checkpoints.part import Chunk
+from clusterwright.runtime.checkpoints.partial_folder import PartialFolder
 from clusterwright.runtime.checkpoints.source import Damaged
 
 RANDOM = "the random states of its ranks"
@@ -226,8 +225,7 @@ class _AtomicTarget:
     """
 
     def __init__(self, target: Path, *, use_target_name: bool = False) -> None:
-        self._target, self._folder = target, target.parent / f".partial-{target.name}-{os.getpid()}"
-        self.path = self._folder / target.name if use_target_name else self._folder / "converted"
+        self._target, self._name = target, target.name if use_target_name else "converted"
 
     def __enter__(self) -> Path:
         self._created_parent = not self._target.parent.exists()
@@ -238,18 +236,18 @@ class _AtomicTarget:
             signal.signal(number, _exit)
         try:
             self._target.parent.mkdir(exist_ok=True)
-            self._folder.mkdir()
+            self._folder = PartialFolder(self._target)
         except OSError as error:
             raise self._refused(error) from None
-        return self.path
+        return self._folder.path / self._name
 
     def __exit__(self, kind: object, reason: BaseException | None, trace: object) -> None:
         try:
             if reason is None:
-                rename(self.path, self._target, durable=True)
+                self._folder.commit(self._name)
         except OSError as failed:
             reason = failed
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
         for number in self._signals:
             signal.signal(number, signal.SIG_DFL)
         if self._created_parent and reason is not None:
