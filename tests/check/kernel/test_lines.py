@@ -1,8 +1,9 @@
 """Times and addresses in every form in which they are written."""
 
 import pytest
+from tests.check.kernel.log_texts import read
 
-from clusterwright.check.kernel.lines import pci, read
+from clusterwright.check.kernel.lines import pci
 
 
 @pytest.mark.parametrize(

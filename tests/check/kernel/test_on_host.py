@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.check.kernel.log_texts import read
 
 from clusterwright.check.kernel.events import events
 from clusterwright.check.kernel.judge import judge
-from clusterwright.check.kernel.lines import read
 from clusterwright.check.kernel.on_host import on_host
 from clusterwright.check.kernel.xids import table
 

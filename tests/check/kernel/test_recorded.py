@@ -4,10 +4,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.check.kernel.log_texts import read
 
 from clusterwright.check.kernel.events import events
 from clusterwright.check.kernel.judge import judge
-from clusterwright.check.kernel.lines import read
 
 LOGS = tomllib.loads((Path(__file__).parent / "recorded.toml").read_text())["log"]
 
