@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import threading
@@ -28,6 +29,7 @@ from clusterwright.runtime.checkpoints.partial_folder import PartialFolder
 from clusterwright.runtime.checkpoints.source import Damaged
 
 RANDOM = "the random states of its ranks"
+_ADVICE = re.compile(r" (?:This file can still be loaded|In PyTorch 2\.6|Re-running `torch)")  # to run its code
 
 
 class Refused(Exception):  # noqa: N818 (a result that the caller shows)
@@ -134,9 +136,7 @@ def _read_other(source: Path, form: str) -> dict[str, Any]:
     try:
         state = forms.FORMS[form][1](source)
     except (Damaged, OSError, *tree.CRAFTED) as error:
-        reason = _first_line(error).partition(" This file can still be loaded")[
-            0
-        ]  # torch's advice to run its code
+        reason = _ADVICE.split(_first_line(error))[0]
         if form == "torch" and "global" in str(error).lower():  # in torch's message about refused classes
             message = f"{source} holds more than values, and loading it would run code: {reason}"
             raise Refused(
