@@ -26,7 +26,7 @@ SEARCH = "plan search --model llama3-8b --gpu h100 --seq 4096"
         ("adopt --host login", "write --control in place of --host"),
         ("export --format ansible --out x", "write --ansible in place of --format ansible"),
         ("export --format terraform", "write --ansible or --compose in place of --format"),
-        ("logs run-1 --tail 20", "wright logs JOB | tail -n 20"),
+        ("logs run-1 --tail 20", "wright logs run-1 | tail -n 20"),
         ("report 4711", "run `wright report job 4711`"),
         ("checkpoints run-1 --all", "run `wright checkpoints list run-1 --all`"),
         ("heal approve gpu1", "write digits only, such as 8 (Number of the action in `wright heal log`)"),

@@ -46,7 +46,7 @@ def finding(line):
             "`wright cancel` needs JOB (Name of a run, job id, `last`, or the folder of a run on this machine)",
             "for example: wright cancel gpt-20261127-101010; all options: wright cancel --help",
         ),
-        ("schema jobs", "KIND cannot be `jobs`", "did you mean `job`? choose one of cluster, job"),
+        ("schema jobs", "KIND cannot be `jobs`", "did you mean `job`? choose one of job, cluster"),
         ("plan fabric --nodes -3", "--nodes is -3, but must be at least 1", "write --nodes 1"),
         ("jobs --cluster a --cluster b", "--cluster is given more than once", "write --cluster once"),
         (
@@ -94,15 +94,24 @@ def test_a_ratio_in_another_spelling_is_spelled_out(ratio):
     [
         (
             "train --nnodes 2 --nproc_per_node=8 train.py",
-            "write --nodes 2 in place of --nnodes; write --gpus 8 in place of --nproc_per_node",
+            (
+                "write --nodes 2 in place of --nnodes; write --gpus 8 in place of --nproc_per_node:"
+                " wright train --nodes 2 --gpus 8 -- python train.py"
+            ),
         ),
         (
             "train --nproc-per-node 8 --standalone train.py",
-            "write --gpus 8 in place of --nproc-per-node; leave out --standalone: Clusterwright sets it for each rank",
+            (
+                "write --gpus 8 in place of --nproc-per-node; leave out --standalone: Clusterwright sets it for each"
+                " rank: wright train --gpus 8 -- python train.py"
+            ),
         ),
         (
             "train -N 2 --gres=gpu:8 job.sh",
-            "write --nodes 2 in place of -N; write --gpus 8 in place of --gres",
+            (
+                "write --nodes 2 in place of -N; write --gpus 8 in place of --gres:"
+                " wright train --nodes 2 --gpus 8 -- job.sh"
+            ),
         ),
         ("train -A team1 job.sh", "name the team with --set team=TEAM"),
         ("apply --dryrun", "write --dry-run in place of --dryrun"),

@@ -67,12 +67,12 @@ def cluster_of_run(reference: str, cluster: Path | None) -> Cluster:
     Raises:
         WrightError: there is no cluster file; `no-run` if there are local runs.
     """
-    from clusterwright.cli._file_kinds import refuse_other_kind
+    from clusterwright.cli._file_kinds import require_file_kind
     from clusterwright.config.file_kinds import FOLDERS, LOG
     from clusterwright.launch.listing import no_run
 
     # A folder here may have the name of a run of the cluster, and a log has the number of its job in its name.
-    refuse_other_kind(Path(reference), _("a run or a job"), LOG, *FOLDERS)
+    require_file_kind(Path(reference), _("a run or a job"), LOG, *FOLDERS)
     if has_only_local_runs(cluster):
         raise no_run(reference, None, str(LOCAL_RUNS.absolute()))
     return find_cluster(cluster, reference)

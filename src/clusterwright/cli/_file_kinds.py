@@ -27,15 +27,15 @@ def find_kind(path: Path) -> FileKind | None:
         return None
 
 
-def refuse_other_kind(path: Path, needed: str, *accepted: str) -> None:
+def require_file_kind(path: Path, needed: str, *accepted: str) -> None:
     """Raise WrightError if a file or folder is of a known kind that is not accepted; `needed`: what is, for people.
 
     Raises:
         WrightError: `other-file`.
     """
-    from clusterwright.config.file_kinds import other_kind
+    from clusterwright.config.file_kinds import wrong_kind
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     kind = find_kind(path)
     if kind and kind.kind not in accepted:
-        raise WrightError(other_kind(path, kind, needed), exit_code=EXIT_USAGE)
+        raise WrightError(wrong_kind(path, kind, needed), exit_code=EXIT_USAGE)

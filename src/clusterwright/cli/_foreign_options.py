@@ -252,10 +252,13 @@ def _replacement(
 
 
 def _argument_of(tokens: Sequence[str], valid_options: Collection[str]) -> str:
-    """Return the argument of a line, as a word of a shell: its last word, unless that is an option or its value."""
+    """Return the argument of a line, as a word of a shell: the first or last one that is no option or its value."""
     values = [value for option, value in _unknown(tokens, valid_options) if not value.startswith("-")]
-    last = tokens[-1] if tokens else ""
-    return "" if last.startswith("-") or last in values else shlex.quote(last)
+    ends = (
+        token for token in (*tokens[:1], *tokens[-1:]) if not token.startswith("-") and token not in values
+    )
+    argument = next(ends, "")
+    return shlex.quote(argument) if argument else ""
 
 
 def equivalent_option(command: str, option: str, value: str, valid_options: Collection[str]) -> list[str]:
@@ -265,16 +268,19 @@ def equivalent_option(command: str, option: str, value: str, valid_options: Coll
         equivalent: names for equivalent, names in _EQUIVALENTS.items() if equivalent in valid_options
     } | _GLOBAL_EQUIVALENTS
     equivalent = next((equivalent for equivalent, names in equivalents.items() if name in names.split()), "")
-    if not equivalent or is_left_out(command, option):
+    if not equivalent or any(name in names.split() for names in _INSTEAD.get(command, {})):
         return []
     count = _COUNT.fullmatch(value)
     text = count[1] if count else "" if value.startswith("-") or equivalent in _FLAGS else value
     return [equivalent, text] if text else [equivalent]
 
 
-def is_left_out(command: str, option: str) -> bool:
-    """Return True for an option of another tool that a command does in another way than by an option."""
-    return any(_normalized(option) in names.split() for names in _INSTEAD.get(command, {}))
+def is_omitted(command: str, option: str) -> bool:
+    """Return True for an option of another tool that is left out of a command, with its value."""
+    return any(
+        _normalized(option) in names.split() and text.startswith("leave out")
+        for names, text in _INSTEAD.get(command, {}).items()
+    )
 
 
 def _argument_or_nothing(command: str, option: str, value: str, valid_options: Collection[str]) -> str:

@@ -88,7 +88,7 @@ def options_last(app: App, command: str, tokens: Sequence[str]) -> str:
     return shlex.join((*command.split(), *tokens[start:end], *tokens[:start], *tokens[end:]))
 
 
-def each_line(command: str, tokens: Sequence[str]) -> str:
+def repeated_lines(command: str, tokens: Sequence[str]) -> str:
     """Return a line that runs a command of one argument for each of several; empty if options come first."""
     values = list(takewhile(lambda token: not token.startswith("-"), tokens))
     options = tokens[len(values) :]

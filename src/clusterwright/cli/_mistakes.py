@@ -5,18 +5,20 @@ Used only after an error, so that a right command line costs nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cyclopts import CycloptsError, MissingArgumentError, RepeatArgumentError, Token, UnknownOptionError
 
-from clusterwright.cli._cluster_variable import name_variable
+from clusterwright.cli._connection import VARIABLE
 from clusterwright.cli._foreign_options import unknown_options
 from clusterwright.cli._texts import refused_texts
 from clusterwright.cli._unknown_names import unknown_names
 from clusterwright.cli._usage import needs, typed_option, usage_error
 from clusterwright.errors import Finding, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -62,8 +64,18 @@ def with_others(
         if finding.message not in messages:
             findings.append(finding)
             messages.add(finding.message)
-    named = (name_variable(finding, tokens) for finding in findings or error.findings)
+    named = (_with_variable(finding, tokens) for finding in findings or error.findings)
     return WrightError(*named, exit_code=error.exit_code)
+
+
+def _with_variable(finding: Finding, tokens: Sequence[str]) -> Finding:
+    """Return a finding about the cluster file of the environment variable with the variable in its fix."""
+    path = os.environ.get(VARIABLE)
+    is_typed = any(token.partition("=")[0] == "--cluster" or token == path for token in tokens)
+    if not path or is_typed or all(location.file != path for location in finding.places):
+        return finding
+    fix = _("{fix} (${variable} names {path})", fix=finding.fix, variable=VARIABLE, path=path)
+    return replace(finding, fix=fix)
 
 
 def _mistakes(

@@ -70,7 +70,7 @@ _OTHER_SUBCOMMANDS = {
 
 
 # Values of choices, and what users call them.
-_OTHER_CHOICES = {
+_ALIASES = {
     "torch": "pytorch pt pth bin ckpt state_dict",
     "safetensors": "hf huggingface transformers st",
     "dcp": "distributed sharded fsdp torch.distributed",
@@ -79,20 +79,26 @@ _OTHER_CHOICES = {
 }
 
 
-def other_choice(value: str, choices: Sequence[str]) -> str:
+def alias_of(value: str, choices: Sequence[str]) -> str:
     """Return the choice that users also call `value`, or what it begins with; empty if there is none."""
-    words = (value.lower(), *re.split(r"[-_. ]", value.lower()))
+    spellings = (value.lower(), *re.split(r"[-_. ]", value.lower()))
     return next(
-        (choice for choice in choices for word in words if word in _OTHER_CHOICES.get(choice, "").split()), ""
+        (
+            choice
+            for choice in choices
+            for spelling in spellings
+            if spelling in _ALIASES.get(choice, "").split()
+        ),
+        "",
     )
 
 
-def nearest_first(value: str, choices: Sequence[str]) -> list[str]:
+def rank_choices(value: str, choices: Sequence[str]) -> list[str]:
     """Return the choices in the order of their similarity to a value, which is none of them."""
-    meant = other_choice(value, choices)
+    alias = alias_of(value, choices)
 
     def similarity(choice: str) -> float:
-        return 1.0 if choice == meant else SequenceMatcher(None, value.lower(), choice.lower()).ratio()
+        return 1.0 if choice == alias else SequenceMatcher(None, value.lower(), choice.lower()).ratio()
 
     return sorted(choices, key=similarity, reverse=True)
 

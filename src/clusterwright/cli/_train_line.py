@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._foreign_options import equivalent_option, is_left_out
+from clusterwright.cli._foreign_options import equivalent_option, is_omitted
 
 if TYPE_CHECKING:
     from cyclopts.argument import Argument
@@ -40,9 +39,9 @@ def train_line(tokens: Sequence[str], arguments: Iterable[Argument]) -> str:
             if not equals and remaining and _is_value(remaining[0]):
                 value = remaining.pop(0)
             replacement = equivalent_option("train", name, value, options)
-            if not replacement and not is_left_out("train", name):
+            if not replacement and not is_omitted("train", name):
                 return ""
-            typed += replacement if replacement[:1] not in ([word] for word in typed) else []
+            typed += replacement if replacement[:1] not in ([token] for token in typed) else []
     if not program or program[0].endswith(_SPECS):
         return ""
     program[:0] = ["python"] if program[0].endswith(".py") else []
@@ -52,12 +51,3 @@ def train_line(tokens: Sequence[str], arguments: Iterable[Argument]) -> str:
 def _is_value(token: str) -> bool:
     """Return True for a token after an option of another tool that is its value, and not the program."""
     return not token.startswith("-") and not token.endswith(_SCRIPTS)
-
-
-def typed_options(line: Sequence[str], program: Sequence[str]) -> list[str]:
-    """Return the options of a line of `wright train` before its program, as typed; none if the line is another."""
-    words = list(line)
-    if not program or words[-len(program) :] != list(program) or "train" not in words:
-        return []
-    before = words[words.index("train") + 1 : -len(program)]
-    return list(takewhile(lambda word: word != "--", before))

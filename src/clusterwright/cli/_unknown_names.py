@@ -175,12 +175,12 @@ def _unwritable(argument: Argument, value: str) -> Iterator[Finding]:
             )
             yield Finding("not-writable", message, fix)
             return
-        above = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
-        if not above.is_dir():
-            message = _("{option}: {path} is a file, not a folder", option=option, path=above)
+        ancestor = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+        if not ancestor.is_dir():
+            message = _("{option}: {path} is a file, not a folder", option=option, path=ancestor)
             yield Finding("not-writable", message, _("name another path, or remove that file"))
-        elif not os.access(above, os.W_OK | os.X_OK):
-            message = _("{option}: you may not write to the folder {path}", option=option, path=above)
+        elif not os.access(ancestor, os.W_OK | os.X_OK):
+            message = _("{option}: you may not write to the folder {path}", option=option, path=ancestor)
             yield Finding("not-writable", message, _("choose a path in a folder of yours"))
 
 

@@ -27,13 +27,13 @@ from clusterwright.cli._examples import examples
 from clusterwright.cli._foreign_options import foreign_fix, unknown_options
 from clusterwright.cli._misplaced import (
     choices_of,
-    each_line,
     option_of,
     options_last,
     releases_note,
+    repeated_lines,
     verb_line,
 )
-from clusterwright.cli._other_names import command_fix, nearest_first, other_choice
+from clusterwright.cli._other_names import alias_of, command_fix, rank_choices
 from clusterwright.cli._show import cluster_option
 from clusterwright.cli._train_line import train_line
 from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError, did_you_mean
@@ -165,8 +165,8 @@ def _option_fix(command: str, option: str, tokens: list[str], valid_options: lis
         return fix
     if option == "-":
         return _("name a file; the command reads no standard input")
-    if only := _only_option(option, valid_options):
-        return _("write {here} in place of {option}", here=only, option=option)
+    if match := _option_of_letter(option, valid_options):
+        return _("write {here} in place of {option}", here=match, option=option)
     guess = _similar_option(option, valid_options)
     return _("did you mean {option}?", option=guess) if guess else ""
 
@@ -192,7 +192,7 @@ def _similar_option(option: str, valid_options: Iterable[str]) -> str | None:
     return best if best and similarity(best) >= _LEAST_SIMILAR else None
 
 
-def _only_option(option: str, valid_options: Iterable[str]) -> str | None:
+def _option_of_letter(option: str, valid_options: Iterable[str]) -> str | None:
     """Return the option of the command that begins with the letter of a short option; None if several do, or none."""
     letter = option.lstrip("-") if len(option) == 2 else ""
     names = {name for name in valid_options if letter and name.startswith(f"--{letter}")}
@@ -257,7 +257,7 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
         return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
     arguments = [argument for argument in _arguments_of(error) if argument.parse and not argument.children]
     names = [argument.name for argument in arguments if not argument.name.startswith("-")]
-    if len(names) == 1 and (line := each_line(command, _after_command(error))):
+    if len(names) == 1 and (line := repeated_lines(command, _after_command(error))):
         return message, _("run the command for each {name}: {line}", name=names[0], line=line)
     options = _options(arguments)
     return message, (
@@ -331,9 +331,9 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
     if not choices:
         return "", ""
     message = _("{option} cannot be `{value}`", option=option, value=value)
-    nearest = nearest_first(value, choices)
+    nearest = rank_choices(value, choices)
     guess = did_you_mean(value, choices, _SIMILAR_CHOICE)
-    if not guess and other_choice(value, choices):
+    if not guess and alias_of(value, choices):
         guess = _("did you mean {names}?", names=f"`{nearest[0]}`") + " "
     return message, guess + _("choose one of {choices}", choices=", ".join(nearest))
 

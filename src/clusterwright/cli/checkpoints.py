@@ -122,12 +122,12 @@ def convert(
     json
         Print one JSON document on stdout.
     """
-    from clusterwright.cli._file_kinds import refuse_other_kind
+    from clusterwright.cli._file_kinds import require_file_kind
     from clusterwright.config.file_kinds import TORCH
     from clusterwright.launch.checkpoints import convert as write
 
     if not (host or cluster) and (to or not from_) and Path(source).is_file():
-        refuse_other_kind(Path(source), _("a checkpoint"), TORCH)
+        require_file_kind(Path(source), _("a checkpoint"), TORCH)
         raise _file_to_convert(source, target, to)
     source, source_host = located(source, cluster, host, TORCH)
     return show_converted(write(source, target, source_host, to=to, origin=from_, name=name), json=json)
@@ -163,7 +163,7 @@ def located(
         WrightError: there is no such run here and no cluster file, or the cluster has no such host.
     """
     from clusterwright.cli._connection import cluster_of_run, connection_to, find_cluster, local_run
-    from clusterwright.cli._file_kinds import refuse_other_kind
+    from clusterwright.cli._file_kinds import require_file_kind
     from clusterwright.cli._hostlist import hosts_of
     from clusterwright.config.file_kinds import FOLDERS
     from clusterwright.launch.checkpoints import CheckpointHost
@@ -172,7 +172,7 @@ def located(
         if folder := local_run(source, cluster):
             return str(folder), None
         if "/" in source or Path(source).exists():
-            refuse_other_kind(Path(source), _("a run or a folder of checkpoints"), *FOLDERS, *accepted)
+            require_file_kind(Path(source), _("a run or a folder of checkpoints"), *FOLDERS, *accepted)
             return source, None
     cluster_config = find_cluster(cluster) if host else cluster_of_run(source, cluster)
     hosts_of(cluster_config, host)

@@ -83,7 +83,7 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
     Raises:
         WrightError: neither or both are requested, or the text is not a trace.
     """
-    from clusterwright.cli._file_kinds import refuse_other_kind
+    from clusterwright.cli._file_kinds import require_file_kind
     from clusterwright.config.file_kinds import LOG
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.records import sacct
@@ -98,7 +98,7 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
             _("pass --trace FILE or --teams 5"),
         )
     if path is not None:
-        refuse_other_kind(path, _("the output of sacct"), LOG)
+        require_file_kind(path, _("the output of sacct"), LOG)
     if path is None:
         return _generate_trace(of_cluster(load_cluster(cluster), ""), options)
     fields = ",".join(name for name in sacct.FIELDS if name not in ("TotalCPU", "MaxRSS"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -272,18 +274,17 @@ def _submitted(
 
 def _something(arguments: tuple[str, ...], how: How) -> None:
     """Raise WrightError if there is neither a job, a program nor a run to resume, or if options contradict."""
-    from clusterwright.cli._train_line import typed_options
     from clusterwright.launch.resolve import JOB_SUFFIXES
     from clusterwright.launch.typed_program import require_program
 
     if arguments and Path(arguments[0]).suffix not in JOB_SUFFIXES:
-        require_program(arguments, typed_options(sys.argv, arguments) or (["--local"] if how.local else []))
+        require_program(arguments, _typed_options(sys.argv, arguments) or (["--local"] if how.local else []))
         if len(arguments) == 1 or "/" in arguments[0]:
-            _refuse_no_program(Path(arguments[0]))
+            _require_executable(Path(arguments[0]))
     if how.hostfile:
-        from clusterwright.cli._file_kinds import refuse_other_kind
+        from clusterwright.cli._file_kinds import require_file_kind
 
-        refuse_other_kind(how.hostfile, _("a hostfile"))
+        require_file_kind(how.hostfile, _("a hostfile"))
     if how.show and (how.local or how.hostfile):
         message = _(
             "--show prints the variables of a cluster's job, and {option} runs without a cluster",
@@ -303,12 +304,21 @@ def _something(arguments: tuple[str, ...], how: How) -> None:
         )
 
 
-def _refuse_no_program(path: Path) -> None:
+def _typed_options(line: Sequence[str], program: Sequence[str]) -> list[str]:
+    """Return the options of a line of `wright train` before its program, as typed; none if the line is another."""
+    tokens = list(line)
+    if not program or tokens[-len(program) :] != list(program) or "train" not in tokens:
+        return []
+    options = tokens[tokens.index("train") + 1 : -len(program)]
+    return list(takewhile("--".__ne__, options))
+
+
+def _require_executable(path: Path) -> None:
     """Raise WrightError for a folder, or for a file that cannot be executed and is known to be something else."""
-    from clusterwright.cli._file_kinds import refuse_other_kind
+    from clusterwright.cli._file_kinds import require_file_kind
 
     if path.is_dir() or not os.access(path, os.X_OK):
-        refuse_other_kind(path, _("a job file or a program"))
+        require_file_kind(path, _("a job file or a program"))
 
 
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:

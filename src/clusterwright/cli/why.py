@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._file_kinds import refuse_other_kind
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
 from clusterwright.cli._show import show_error, show_text
 from clusterwright.cli._wrapping import wrap_for_terminal
-from clusterwright.config.file_kinds import ARCHIVE, FOLDERS, LOG, TOOL
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, closest_name
 from clusterwright.i18n import _, current_language
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
 _OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
-_READ = (LOG, ARCHIVE, TOOL, *FOLDERS)  # also what kubectl prints
 _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # HTML characters of logs, escaped as in JSON
 
 
@@ -74,13 +71,22 @@ def why(
         )
     sources = tuple(source if _is_file(source) else _local_run(source, cluster) for source in sources)
     for source in sources:
-        refuse_other_kind(Path(source), _("a log, a job or a host"), *_READ)
+        if Path(source).is_file():
+            _require_log(Path(source))
     if not sources or any(_is_file(source) for source in sources):
         if set(sources) <= {"-"}:
             _require_text()
         diagnoses = log(*(sources or ("-",)), memory_bytes=_memory_bytes(mem), warn=show_error)
         return answer(diagnoses, everything=all, as_json=json)
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
+
+
+def _require_log(file: Path) -> None:
+    """Raise WrightError for a file that is known to be no log; one of another tool may be what kubectl prints."""
+    from clusterwright.cli._file_kinds import require_file_kind
+    from clusterwright.config.file_kinds import ARCHIVE, LOG, TOOL
+
+    require_file_kind(file, _("a log, a job or a host"), LOG, ARCHIVE, TOOL)
 
 
 def _require_names(sources: Sequence[str]) -> None:

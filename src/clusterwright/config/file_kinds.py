@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from clusterwright.config.other_files import other_tool
+from clusterwright.config.other_files import tool_of
 from clusterwright.errors import Finding, Location
 from clusterwright.i18n import N_, _
 
@@ -56,9 +56,11 @@ _KINDS = {
     FOLDER: (N_("a folder"), N_("name a file, such as one that `ls {file}` shows")),
 }
 _SUFFIXES = {
-    ".py": PYTHON, ".sbatch": SBATCH, ".slurm": SBATCH, ".sh": SHELL, ".out": LOG, ".log": LOG, ".err": LOG,
-    ".safetensors": SAFETENSORS,
-}  # fmt: skip
+    ".py": PYTHON,
+    ".sh": SHELL,
+    **dict.fromkeys((".sbatch", ".slurm"), SBATCH),
+    **dict.fromkeys((".out", ".log", ".err"), LOG),
+}
 SPEC_SUFFIXES = (".yaml", ".yml", ".json")
 _LOGS = (".out", ".log", ".err")
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.zst", ".tar.bz2")
@@ -92,7 +94,7 @@ def kind_of_file(path: PurePath, head: bytes) -> FileKind | None:
     if is_slurm_name(path.name):
         return _file_kind(SLURM, path)
     if path.suffix in SPEC_SUFFIXES:
-        tool = other_tool(text, path.name)
+        tool = tool_of(text, path.name)
         if tool:
             return FileKind(TOOL, _(tool.name), _(tool.fix))
         spec = CLUSTER if _CLUSTER.search(text) else JOB if _JOB.search(text) else ""
@@ -148,7 +150,7 @@ def _file_kind(kind: str, path: PurePath) -> FileKind:
     return FileKind(kind, _(name), _(fix).format(file=shlex.quote(str(path))))
 
 
-def other_kind(path: PurePath, kind: FileKind, needed: str) -> Finding:
+def wrong_kind(path: PurePath, kind: FileKind, needed: str) -> Finding:
     """Return the finding of a command that needs something else than the file that it is given."""
     message = _("{file} is {kind}, but {needed} is needed here", file=path, kind=kind.name, needed=needed)
     return Finding("other-file", message, kind.fix, (Location(str(path)),))

@@ -75,14 +75,14 @@ _TOOLS = (
 
 def other_file(text: str, file: str) -> Finding | None:
     """Return the finding that a text is a file of another tool; None if it looks like none."""
-    tool = other_tool(text, file)
+    tool = tool_of(text, file)
     if tool is None:
         return None
     message = _("{file} is {kind}, not a cluster or job file", file=file, kind=_(tool.name))
     return Finding("other-file", message, _(tool.fix), (Location(file),))
 
 
-def other_tool(text: str, file: str) -> Tool | None:
+def tool_of(text: str, file: str) -> Tool | None:
     """Return the tool whose file a text is; None if it looks like none."""
     head = text[:_HEAD]
     if _OURS.search(head) or file.endswith(".sh"):  # the reader has a fix for shell scripts of all kinds

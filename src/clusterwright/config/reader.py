@@ -76,10 +76,10 @@ def read(data: bytes | str, file: str) -> Source:
         SpecError: the text is not YAML, not UTF-8, too large, or a file of another tool.
     """
     if isinstance(data, bytes) and b"\0" in data[:_HEAD]:
-        from clusterwright.config.file_kinds import kind_of_file, other_kind
+        from clusterwright.config.file_kinds import kind_of_file, wrong_kind
 
         if kind := kind_of_file(path := PurePath(file), data[:_HEAD]):
-            raise SpecError(other_kind(path, kind, _("a cluster or job file")))
+            raise SpecError(wrong_kind(path, kind, _("a cluster or job file")))
     source = Source(file, _decoded(data, file))
     if finding := other_file(source.text, file):
         raise SpecError(finding)
@@ -319,10 +319,10 @@ class _Reader:
             "`{field}` is set twice; YAML parsers keep one of them without a warning", field=dotted(loc)
         )
         line, column = first_spot.line, first_spot.column
-        first_location = Location(
+        earlier_location = Location(
             self._source.file, line, column, dotted(loc), source=self._source.line(line)
         )
-        places = (first_location, self._location(event, loc))
+        places = (earlier_location, self._location(event, loc))
         self._source.refuse(loc, Finding("repeated-key", message, _("remove or rename one"), places))
 
     def _feature(self, kind: str, event: Event, loc: Loc) -> None:

@@ -58,9 +58,11 @@ def _json_finding(source: Source, fix: str) -> Finding | None:
             "Expecting ':'": N_("put a colon between the key and its value"),
             "Extra data": N_("remove what follows the end of the first value"),
         }
-        own_fix = next((_(text) for start, text in fixes.items() if error.msg.startswith(start)), fix)
+        if source.text[error.pos : error.pos + 1] == ",":
+            fixes = {"Expecting": N_("remove the comma: there is no value before it")}
+        json_fix = next((_(text) for start, text in fixes.items() if error.msg.startswith(start)), fix)
         message = _("the file is not valid JSON: {problem}", problem=error.msg)
-        return Finding("yaml-syntax", message, own_fix, (source.spot(error.lineno, error.colno),))
+        return Finding("yaml-syntax", message, json_fix, (source.spot(error.lineno, error.colno),))
     except RecursionError:
         return None
     return None

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from clusterwright.units import format_duration
 
 _DIRECTIVE = re.compile(r"^#SBATCH\s+(\S.*)$", re.MULTILINE)
-_SHORT = {
-    "-N": "nodes", "-n": "ntasks", "-G": "gpus", "-t": "time", "-J": "job-name", "-p": "partition", "-a": "array",
-    "-d": "dependency", "-D": "chdir", "-A": "account", "-c": "cpus-per-task", "-o": "output", "-e": "error",
-    "-q": "qos", "-C": "constraint", "-w": "nodelist", "-x": "exclude",
-}  # fmt: skip
+_SHORT_NAMES = (
+    "-N nodes -n ntasks -G gpus -t time -J job-name -p partition -a array -d dependency -D chdir -A account"
+    " -c cpus-per-task -o output -e error -q qos -C constraint -w nodelist -x exclude"
+)
+_SHORT = dict(zip(_SHORT_NAMES.split()[::2], _SHORT_NAMES.split()[1::2], strict=True))
 _COUNT = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w-]*:)?(\d+)")
 _NODES = re.compile(r"(\d+)(?:-\d+)?")
 _FINISHED = re.compile(r"afterok:(\d+(?::\d+)*)")
@@ -44,23 +44,23 @@ def train_options(text: str) -> tuple[dict[str, str], list[str]]:
         options[name] = str(int(match[1]) // hosts or 1)
     names = {**dict.fromkeys(counts, "--gpus"), "job-name": "--name"}
     lines = {names.get(name, f"--{name}"): value for name, value in options.items() if value}
-    left_out = [f"--{name}" for name in typed if name not in counts and not options.get(name)]
-    return lines, left_out
+    omitted_options = [f"--{name}" for name in typed if name not in counts and not options.get(name)]
+    return lines, omitted_options
 
 
 def _directives(text: str) -> Iterator[tuple[str, str]]:
     """Yield the name of each option of the #SBATCH lines, in its long form, and its value; empty for a flag."""
     for match in _DIRECTIVE.finditer(text):
         try:
-            words = shlex.split(match[1], comments=True)
+            tokens = shlex.split(match[1], comments=True)
         except ValueError:  # an open quote
-            words = match[1].split()
-        while words:
-            name, equals, value = words.pop(0).partition("=")
+            tokens = match[1].split()
+        while tokens:
+            name, equals, value = tokens.pop(0).partition("=")
             if not name.startswith("--") and len(name) > 2:  # -N2
                 name, equals, value = name[:2], "=", name[2:] + equals + value
-            if not equals and words and not words[0].startswith("-"):
-                value = words.pop(0)
+            if not equals and tokens and not tokens[0].startswith("-"):
+                value = tokens.pop(0)
             yield _SHORT.get(name, name.lstrip("-")), value
 
 

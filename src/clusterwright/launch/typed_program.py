@@ -44,16 +44,16 @@ def _sbatch_fix(text: str, typed: Sequence[str]) -> str:
     """Return the line for a batch script, and which of its #SBATCH options the line leaves out."""
     from clusterwright.launch.sbatch_options import train_options
 
-    options, left_out = train_options(text)
+    options, omitted_options = train_options(text)
     added = [part for option in options.items() if option[0] not in typed for part in option]
     line = f"{shlex.join(('wright', 'train', *typed, *added))} -- {_program_in(text)}"
     fix = _("write them as options before the program: {line}", line=line)
-    if not left_out:
+    if not omitted_options:
         return fix
     return _(
         "{fix} (left out, as wright train lacks them: {options}; `wright schema job` lists the fields of a job)",
         fix=fix,
-        options=", ".join(left_out),
+        options=", ".join(omitted_options),
     )
 
 

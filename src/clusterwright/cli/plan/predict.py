@@ -42,11 +42,11 @@ def predict(
         Print the counts and findings as one JSON document.
     """
     from clusterwright.catalog.user_catalog_file import load_user_catalog
-    from clusterwright.cli._file_kinds import refuse_other_kind
+    from clusterwright.cli._file_kinds import require_file_kind
     from clusterwright.cli._show import show_json, show_text
     from clusterwright.cli.plan._inputs import read_table, write_table
 
-    refuse_other_kind(table, _("a CSV table"))
+    require_file_kind(table, _("a CSV table"))
     prediction = _predicted(read_table(table, out), table.name, load_user_catalog(catalog))
     if out:
         write_table(out, prediction.text)

@@ -80,7 +80,7 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
     """
     hosts: list[SlotHost] = []
     invalid: list[Finding] = []
-    first_lines: dict[str, tuple[Location, SlotHost]] = {}
+    lines_by_host: dict[str, tuple[Location, SlotHost]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.partition("#")[0].split()
         if fields:
@@ -90,7 +90,7 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
                 invalid.append(_invalid(parsed, location))
             else:
                 location = Location(name, number, source=line)
-                invalid += _repeated(parsed, location, first_lines)
+                invalid += _repeated(parsed, location, lines_by_host)
                 hosts += parsed
     if invalid:
         if _is_inventory(text):
@@ -123,20 +123,20 @@ def merge(hosts: Iterable[SlotHost]) -> tuple[SlotHost, ...]:
 
 
 def _repeated(
-    hosts: list[SlotHost], location: Location, first_lines: dict[str, tuple[Location, SlotHost]]
+    hosts: list[SlotHost], location: Location, lines_by_host: dict[str, tuple[Location, SlotHost]]
 ) -> Iterator[Finding]:
     """Yield a finding for each host that an earlier line has too, if one of the two lines has a number of slots."""
     for host in hosts:
-        first_location, first = first_lines.setdefault(host.name, (location, host))
-        if first is host or first.slots is host.slots is None:
+        earlier_location, earlier = lines_by_host.setdefault(host.name, (location, host))
+        if earlier is host or earlier.slots is host.slots is None:
             continue
         message = _("{host} is listed twice", host=host.name)
-        total = (first.slots or 1) + (host.slots or 1)
+        total = (earlier.slots or 1) + (host.slots or 1)
         fix = _(
             "remove one of the lines; for the slots of both, write one line: {line}",
             line=f"{host.target} slots={total}",
         )
-        yield Finding("hostfile-line", message, fix, (first_location, location))
+        yield Finding("hostfile-line", message, fix, (earlier_location, location))
 
 
 def _is_inventory(text: str) -> bool:
