@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from clusterwright.i18n import N_, _
+
+if TYPE_CHECKING:
+    from cyclopts.argument import Argument
 
 _RENDEZVOUS = (
     "--rdzv_backend --rdzv_endpoint --rdzv_id --rdzv_conf --master_addr --master_port --node_rank --machine_rank"
@@ -183,6 +187,8 @@ _REASONS = {
 }
 _NODES = "--nodes --nnodes --num_nodes --num_machines -N"
 _GPUS_PER_NODE = 8  # of most training hosts
+_SPECS = (".yaml", ".yml")
+_SCRIPTS = (".py", ".sh", *_SPECS)
 _NUMBER = re.compile(r"-\d.*")
 _COUNT = re.compile(r"(?:gpu:(?:[\w-]+:)?)?(\d+)")
 
@@ -311,3 +317,41 @@ def _in_gpus(option: str, value: str, tokens: Sequence[str]) -> str:
     gpus = f"{int(value) * per_node}" if value.isdecimal() else f"HOSTS*{per_node}"
     here = f"--gpus {gpus}" + ("" if per_host else f" --gpus-per-node {per_node}")
     return _("write {here} in place of {option}", here=here, option=option)
+
+
+def train_line(tokens: Sequence[str], arguments: Iterable[Argument]) -> str:
+    """Return the line of `wright train` with its own options first and the program after `--`.
+
+    Options of torchrun, sbatch and others before the program are replaced or left out; a file that Python runs gets
+    `python` in front of it. Empty without a program, for a job file, and if an option before the program has no
+    replacement.
+    """
+    options = {name: argument for argument in arguments for name in argument.names if name.startswith("-")}
+    typed: list[str] = []
+    program: list[str] = []
+    remaining = list(tokens)
+    while remaining:
+        token = remaining.pop(0)
+        name, equals, value = token.partition("=")
+        if argument := options.get(name):
+            typed.append(token)
+            if not equals and remaining and not argument.is_flag():
+                typed.append(remaining.pop(0))
+        elif program or not token.startswith("-"):
+            program.append(token)
+        elif name != "--":
+            if not equals and remaining and _is_value(remaining[0]):
+                value = remaining.pop(0)
+            replacement = equivalent_option("train", name, value, options)
+            if not replacement and not is_omitted("train", name):
+                return ""
+            typed += replacement if replacement[:1] not in ([token] for token in typed) else []
+    if not program or program[0].endswith(_SPECS):
+        return ""
+    program[:0] = ["python"] if program[0].endswith(".py") else []
+    return shlex.join(("wright", "train", *typed, "--", *program))
+
+
+def _is_value(token: str) -> bool:
+    """Return True for a token after an option of another tool that is its value, and not the program."""
+    return not token.startswith("-") and not token.endswith(_SCRIPTS)
