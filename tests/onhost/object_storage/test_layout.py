@@ -45,6 +45,7 @@ def test_an_upload_is_read_as_it_was_written():
         {"files": [{"name": "../../.bashrc", "bytes": 3, "sha256": "a" * 64}]},
         {"files": [{"name": ".partial", "bytes": 3, "sha256": "a" * 64}]},
         {"files": [{"name": "part-0", "bytes": -1, "sha256": "a" * 64}]},
+        {"files": [{"name": "part-0", "bytes": 2**63, "sha256": "a" * 64}]},
         {"files": [{"name": "part-0", "bytes": 3, "sha256": "short"}]},
         {"files": [{"name": "part-0", "bytes": 3, "sha256": "a" * 64}] * 2},
         {"files": [{"name": "part-0"}]},
@@ -55,6 +56,13 @@ def test_a_description_of_other_values_is_refused(change):
     document = {**json.loads(format_record(RECORD)), **change}
     with pytest.raises(InvalidUploadError):
         parse_record(json.dumps(document).encode(), 7)
+
+
+def test_a_step_has_the_digits_of_a_file_name():
+    """A crafted object with 900 digits would end the restore before an intact upload."""
+    names = [f"complete/step-{digits}.json" for digits in ("9" * 900, "9" * 18, "00000007", "7")]
+
+    assert steps_of(names) == [10**18 - 1, 7]
 
 
 def test_what_is_not_json_is_refused():

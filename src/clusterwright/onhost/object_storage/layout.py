@@ -15,8 +15,8 @@ from typing import Dict, List, Optional, Sequence
 SCHEME = "s3://"
 COMPLETE = "complete/"
 SCHEMA = 1
-_FOLDER = re.compile(r"(step-([0-9]{8,}))\.[0-9a-f]{8}/")
-_COMPLETE = re.compile(r"complete/step-([0-9]{8,})\.json")
+_FOLDER = re.compile(r"(step-([0-9]{8,18}))\.[0-9a-f]{8}/")
+_COMPLETE = re.compile(r"complete/step-([0-9]{8,18})\.json")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -94,7 +94,7 @@ def parse_record(data: bytes, step: int) -> UploadRecord:
 
 def _is_valid(file: UploadedFile) -> bool:
     """Return True for a plain file name, a size and a checksum: who writes to the bucket chooses all three."""
-    is_size = isinstance(file.bytes, int) and file.bytes >= 0
+    is_size = isinstance(file.bytes, int) and 0 <= file.bytes < 2**63
     return bool(is_size and _FILE.fullmatch(file.name) and _SHA256.fullmatch(file.sha256))
 
 
