@@ -60,25 +60,25 @@ class JsonText:
     """Converts `journalctl -o json`, `json-pretty`, `json-seq` and `json-sse`; lines outside of entries stay."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._unfinished = b""
         self._is_long = False  # the rest is the end of a line of which the beginning was dropped
         self._entry: list[bytes] = []  # lines of an entry that has several
         self._bytes = 0
 
     def feed(self, data: bytes) -> bytes:
         """Return the lines that end in the next piece of the file."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
+        *lines, self._unfinished = (self._unfinished + data).split(b"\n")
         texts = []
         for line in lines:
             texts.append(b"" if self._is_long else self._text(line))
             self._is_long = False
-        if self._is_long or len(self._rest) > MAX_BYTES:
-            self._rest, self._is_long, self._bytes = b"", True, MAX_BYTES + 1
+        if self._is_long or len(self._unfinished) > MAX_BYTES:
+            self._unfinished, self._is_long, self._bytes = b"", True, MAX_BYTES + 1
         return b"".join(text + b"\n" for text in texts)
 
     def finish(self) -> bytes:
         """Return the text of the last line."""
-        return b"" if self._is_long else self._text(self._rest)
+        return b"" if self._is_long else self._text(self._unfinished)
 
     def _text(self, line: bytes) -> bytes:
         if self._entry:
@@ -146,8 +146,8 @@ class ExportText:
 
     def _entry(self) -> bytes:
         text = _entry_text(json.dumps(self._fields).encode())
-        before = min(self._message_line, self._lines - 1)
-        lines = b"\n" * before + text + b"\n" * (self._lines - before)
+        offset = min(self._message_line, self._lines - 1)
+        lines = b"\n" * offset + text + b"\n" * (self._lines - offset)
         self._fields, self._lines, self._message_line = {}, 0, 0
         return lines
 

@@ -10,13 +10,12 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from math import inf
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from clusterwright.diagnose.judge.sighting import Observations, Position, Witnessed
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.outputs import Finding, observe
-from clusterwright.diagnose.reading.journal_text import journal_text
 from clusterwright.diagnose.reading.line import Line, clean, split_prefix
 from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
 from clusterwright.diagnose.reading.sample import LogSample
@@ -24,6 +23,9 @@ from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, 
 from clusterwright.diagnose.reading.source import HEAD, LogSource, is_binary, reading
 from clusterwright.diagnose.reading.takers import Takers
 from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from clusterwright.diagnose.reading.journal_text import JournalText
 
 SIZE = 4 << 20
 OVERLAP = 4096  # longer than any text that is searched for
@@ -58,22 +60,33 @@ def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[LogBlock]:
         carried = data[end:]
 
 
+JOURNAL_FIELD = b"__REALTIME_TIMESTAMP"  # in each entry of `journalctl -o json` and `-o export`
+
+
 def _without_fields(parts: Iterator[LogBlock]) -> Iterator[LogBlock]:
     """Yield blocks of entries of the journal as blocks of as many lines of text, and other blocks as they are."""
-    first = next(parts, None)
-    if first is None:
+    head = next(parts, None)
+    if head is None:
         return
-    journal = journal_text(first.data, HEAD)
+    journal = _journal(head.data)
     if journal is None:
-        yield from chain((first,), parts)
+        yield from chain((head,), parts)
         return
     line = 1
-    for block in chain((first,), parts):
+    for block in chain((head,), parts):
         data = journal.feed(block.data[: block.end])
         yield LogBlock(data, line, len(data))
         line += data.count(b"\n")
     data = journal.finish()
     yield LogBlock(data, line, len(data))
+
+
+def _journal(head: bytes) -> JournalText | None:
+    if JOURNAL_FIELD not in head:
+        return None
+    from clusterwright.diagnose.reading.journal_text import journal_text
+
+    return journal_text(head, HEAD)
 
 
 # Lines that report a failure; "failed" alone is in many lines of runs that succeed.
