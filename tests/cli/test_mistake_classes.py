@@ -5,7 +5,10 @@ this process and never run.
 """
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from cyclopts import CycloptsError
@@ -18,6 +21,7 @@ from clusterwright.cli._mistakes import line_error, with_others
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 COMMANDS = {" ".join(command.words): command for command in all_commands()}
+WRIGHT = (sys.executable, "-m", "clusterwright")
 GLOBAL = set(re.findall(r"-[-\w]+", " ".join(OPTIONS))) | {"--help"}
 WRONG = {"INT": "eight", "FLOAT": "much"}
 # Quantities: options of all commands that have them, and what is no value of any of them.
@@ -163,6 +167,51 @@ def test_no_number_is_rounded_and_no_address_is_a_path(name):
             assert text in message
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_number_below_the_range_of_its_option_is_named_at_once(name):
+    """With an option that the command does not have; only the seed of a random order may be any number."""
+    numbers = [
+        option
+        for option in COMMANDS[name].options
+        if option.value in ("INT", "FLOAT") and option.names[0] != "--seed"
+    ]
+    for option in numbers:
+        words = ["-1"] if option.is_positional else [f"{option.names[0]}=-1"]
+        error = error_of([*name.split(), *words, *([] if name in ANY_OPTION else ["--zzqq"])])
+
+        named = "-1" if option.is_positional else option.names[0]
+        assert any(named in str(finding) and "-1" in finding.message for finding in error.findings), words
+        assert name in ANY_OPTION or "--zzqq" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("plan power --pue", "0.8"), ("plan explain --zero", "5"), ("plan explain --recompute", "partial"),
+        ("plan explain --precision", "bfloat17"), ("plan storage --stall", "5"),
+        ("plan cost --figure", "electricity=cheap"), ("plan cost --figure", "pue=3:2:1"),
+        ("plan cost --hours", "10000"), ("plan fabric --switch", "64x400Gb"),
+        ("plan fabric --oversubscription", "0.5"), ("web --port", "80800"), ("dev --port", "70000"),
+        ("tune network --budget", "0"), ("simulate --teams", "9"), ("simulate --days", "1000"),
+    ],
+)  # fmt: skip
+def test_a_value_beyond_the_range_of_its_option_is_named_at_once(line, value):
+    """The command itself would refuse it only when all else is right."""
+    error = error_of([*line.split(), value, "--zzqq"])
+
+    option = line.split()[-1]
+    assert any(option in str(finding) and value in finding.message for finding in error.findings), error
+    assert "--zzqq" in str(error)
+
+
+@pytest.mark.parametrize("text", ["BF16", "bfloat16", "16-mixed", "float8"])
+def test_every_spelling_of_a_precision_in_a_table_is_one_of_the_option(text):
+    """What `wright plan predict` reads, `wright plan explain` takes."""
+    error = error_of(["plan", "explain", "--precision", text, "--zzqq"])
+
+    assert "precision" not in "".join(finding.message for finding in error.findings)
+
+
 def test_a_missing_file_and_names_that_nothing_has_are_found_with_other_mistakes(tmp_path):
     """Files by their path, GPUs and models by the catalog, checks by their names, hosts by the cluster file."""
     (tmp_path / "jobs.csv").write_text("")
@@ -190,6 +239,61 @@ def test_a_missing_cluster_file_is_found_with_other_mistakes():
     assert "--nic-rate: `400` is not a rate" in tune
     assert "error[no-cluster-file]" in tune
     assert "error[no-cluster-file]" not in train
+
+
+def test_a_path_that_the_variable_names_is_no_path_that_was_searched(command):
+    """And the fix does not propose to export the variable."""
+    done = command("render", "--out", "x", env=os.environ | {"CLUSTERWRIGHT_CLUSTER": "/no/prod.yaml"})
+
+    assert "tried /no/prod.yaml (named by $CLUSTERWRIGHT_CLUSTER)" in done.stderr
+    assert "fix: correct $CLUSTERWRIGHT_CLUSTER" in done.stderr
+    assert "export" not in done.stderr
+
+
+def test_a_wrong_operating_system_is_the_typed_one():
+    """It is judged without the cluster file, whose own system is right."""
+    error = str(error_of(["bundle", "--out", "b.tar", "--os", "ubuntu22.04", "--zz"]))
+
+    assert (
+        "--os: `ubuntu22.04` is not a supported operating system\nfix: did you mean `ubuntu-22.04`?" in error
+    )
+
+
+def test_the_fix_of_a_setting_without_an_equals_sign_has_the_typed_host(command):
+    """`NAME VALUE` becomes NAME=VALUE."""
+    done = command("bios", "apply", "gpu1", "SriovGlobalEnable", "Enabled")
+
+    assert "fix: write wright bios apply gpu1 SriovGlobalEnable=Enabled" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("cancel 101 102", "run the command for each of them: wright cancel 101; wright cancel 102"),
+        (
+            "heal approve 3 4",
+            "run the command for each of them: wright heal approve 3; wright heal approve 4",
+        ),
+        ("logs --tail 100", "wright logs JOB | tail -n 100"),
+        ("image build --out x -t me/gpt:latest", "write --tag me/gpt:latest in place of -t"),
+        ("image build --out x -f Dockerfile", "leave out -f: `Dockerfile` is not a cluster file"),
+        ("apply -i hosts.ini", "leave out -i: `hosts.ini` is not a cluster file"),
+        ("apply -i site.yaml", "write --cluster site.yaml in place of -i"),
+    ],
+)
+def test_the_fix_has_the_typed_values_and_works(line, fix):
+    """Numbers of jobs and lines, and a file only where it can be one of the cluster."""
+    assert fix in str(error_of(line.split()))
+
+
+def test_an_unknown_group_is_named_as_one(tmp_path):
+    """Not only as a name."""
+    cluster = tmp_path / "cluster.yaml"
+    assert subprocess.run([*WRIGHT, "init", "--out", str(cluster)], check=False).returncode == 0
+    error = str(error_of(["add-hosts", "h900", "gpu[3-", "--cluster", str(cluster)]))
+
+    assert "there is no node group `h900`" in error
+    assert "`gpu[3-`" in error
 
 
 def test_an_error_of_a_command_has_the_other_mistakes_of_the_line(command, tmp_path):

@@ -62,7 +62,7 @@ def app(*, is_help: bool = False) -> App:
         version=_version,
         version_flags=("--version", "-V"),
         help_format="plaintext",
-        config=(_check_texts,),
+        config=(_check_texts, _check_rules),
         # no --no-json beside --json
         default_parameter=Parameter(negative=(), validator=_check_numbers, show_default=_default_text),
     )
@@ -82,6 +82,14 @@ def _check_texts(_app: object, _command: object, arguments: Iterable[Argument]) 
         from clusterwright.cli._texts import refuse_texts
 
         refuse_texts(arguments)
+
+
+def _check_rules(_app: object, command: tuple[str, ...], arguments: Iterable[Argument]) -> None:
+    """Refuse options that exclude one another, or that need another one."""
+    if any(argument.tokens and argument.name[:2] == "--" for argument in arguments):
+        from clusterwright.cli._option_rules import refuse_contradictions
+
+        refuse_contradictions(tuple(command), arguments)
 
 
 def _version() -> str:

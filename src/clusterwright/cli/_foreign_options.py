@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterwright.i18n import N_, _
@@ -26,6 +27,7 @@ _EQUIVALENTS = {
     "--partition": "-p --queue",
     "--batch": "--forks --serial --parallel --max_parallel",
     "--wait": "--timeout --max_wait",
+    "--tag": "-t",
     "--time": "-t --time_limit --walltime",
     "--name": "-J --job_name",
     "--array": "-a",
@@ -254,6 +256,8 @@ def _replacement(
         return _argument_or_nothing(command, option, value, valid_options)
     if replacement[0] in tokens:
         return _("leave out {option}: {here} is given already", option=option, here=replacement[0])
+    if replacement[0] == "--cluster" and len(replacement) > 1 and not _may_be_cluster(value):
+        return _("leave out {option}: `{value}` is not a cluster file", option=option, value=value)
     return _("write {here} in place of {option}", here=shlex.join(replacement), option=option)
 
 
@@ -287,6 +291,11 @@ def is_omitted(command: str, option: str) -> bool:
         _normalized(option) in names.split() and text.startswith("leave out")
         for names, text in _INSTEAD.get(command, {}).items()
     )
+
+
+def _may_be_cluster(value: str) -> bool:
+    """Return True for ssh://HOST, `here` and a name that a cluster file has, unlike hosts.ini and Dockerfile."""
+    return value == "here" or value.startswith("ssh:") or Path(value).suffix in (".yaml", ".yml")
 
 
 def _argument_or_nothing(command: str, option: str, value: str, valid_options: Collection[str]) -> str:

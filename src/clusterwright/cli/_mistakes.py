@@ -10,10 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cyclopts import CycloptsError, MissingArgumentError, RepeatArgumentError, Token, UnknownOptionError
+from cyclopts import (
+    CycloptsError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    Token,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
 
 from clusterwright.cli._connection import VARIABLE
 from clusterwright.cli._foreign_options import unknown_options
+from clusterwright.cli._option_rules import contradictions
 from clusterwright.cli._texts import refused_texts
 from clusterwright.cli._unknown_names import unknown_names
 from clusterwright.cli._usage import needs, typed_option, usage_error
@@ -93,14 +101,16 @@ def _mistakes(
         _attach_context(cyclopts_error, tokens, line)
         if not isinstance(cyclopts_error, MissingArgumentError) or typed_option(cyclopts_error):
             findings += usage_error(cyclopts_error).findings
+    is_unused = isinstance(cause, UnusedCliTokensError)  # it may be the option that is missing
     findings += _invalid(tokens, line)
+    findings += contradictions(line.command, line.arguments, with_missing=not is_unused)
     texts += [f"{finding.message} {finding.fix}" for finding in findings]
     yield from findings
     missing = [argument for argument in line.arguments if _lacks_value(argument, texts)]
     if missing:
-        first = MissingArgumentError(argument=missing[0])
-        _attach_context(first, tokens, line)
-        yield needs(first, missing)
+        missing_error = MissingArgumentError(argument=missing[0])
+        _attach_context(missing_error, tokens, line)
+        yield needs(missing_error, missing)
     yield from unknown_names(line.command, line.arguments, " ".join(texts))
 
 

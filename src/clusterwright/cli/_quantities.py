@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -14,14 +14,14 @@ from clusterwright.units import QuantityError, parse_duration, parse_power, pars
 _VERSION = re.compile(r"\d+(?:[.-]\d+)+\S*")
 
 
-def _parsed_by(parse: Callable[[str], object]) -> Parameter:
+def _parsed_by(parse: Callable[[Any], object]) -> Parameter:
     """Return a parameter whose text, if there is one, `parse` accepts; it raises QuantityError or WrightError."""
 
-    def check(_type: object, text: str | None) -> None:
+    def check(_type: object, text: object) -> None:
         from clusterwright.errors import SpecError, WrightError
 
         try:
-            if text:
+            if text not in (None, "", ()):
                 parse(text)
         except WrightError as error:
             raise SpecError(*error.findings) from error  # a ValueError, as Cyclopts expects it
@@ -83,6 +83,38 @@ def _parse_driver_version(text: str) -> None:
         raise QuantityError(_("`{text}` is not a version", text=text), fix)
 
 
+def _parse_os(text: str) -> None:
+    """Refuse an unknown system; one that another replaces is refused with the cluster file, with the migration."""
+    from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
+    from clusterwright.i18n import _
+    from clusterwright.platforms import platform_names
+    from clusterwright.platforms.replaced import replaced
+
+    if text not in (names := platform_names()) and not replaced(text):
+        message = _("`{name}` is not a supported operating system", name=text)
+        raise WrightError.from_code(
+            "not-a-choice", message, unknown_name_fix(text, names), exit_code=EXIT_USAGE
+        )
+
+
+def _parse_precision(text: str) -> None:
+    from clusterwright.plan.predict.row_text import require_precision
+
+    require_precision(text)
+
+
+def _parse_switch(text: str) -> None:
+    from clusterwright.plan.fabric.switches import require_shape
+
+    require_shape(text)
+
+
+def _parse_figures(texts: tuple[str, ...]) -> None:
+    from clusterwright.plan.cost.cost import require_figures
+
+    require_figures(texts)
+
+
 Duration = Annotated[str, _parsed_by(parse_duration)]
 Size = Annotated[str, _parsed_by(parse_size)]
 Rate = Annotated[str, _parsed_by(parse_rate)]
@@ -95,3 +127,7 @@ Month = Annotated[str, _parsed_by(_parse_month)]
 SlurmVersion = Annotated[str, _parsed_by(_parse_slurm_version)]
 DriverVersion = Annotated[str, _parsed_by(_parse_driver_version)]
 Release = Annotated[str, _parsed_by(_parse_release)]  # of Slurm, with a table of keys
+Os = Annotated[str, _parsed_by(_parse_os)]
+PrecisionText = Annotated[str, _parsed_by(_parse_precision)]  # any spelling that a table may have
+SwitchText = Annotated[str, _parsed_by(_parse_switch)]
+Figures = Annotated[tuple[str, ...], _parsed_by(_parse_figures)]

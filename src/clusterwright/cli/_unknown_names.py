@@ -96,11 +96,11 @@ def _hosts(text: str, cluster: Cluster | None, _catalog: str | None) -> None:
 
 
 def _group(name: str, cluster: Cluster | None, _catalog: str | None) -> None:
-    _require(name, cluster.nodes if cluster else (name,))
+    _require(name, cluster.nodes if cluster else (name,), _("there is no node group `{name}`", name=name))
 
 
 def _partition(name: str, cluster: Cluster | None, _catalog: str | None) -> None:
-    _require(name, cluster.partitions if cluster else (name,))
+    _require(name, cluster.partitions if cluster else (name,), _("there is no partition `{name}`", name=name))
 
 
 # What refuses an unknown value, by the completer of its type.
@@ -114,11 +114,9 @@ _RULES: Mapping[object, Callable[[str, Cluster | None, str | None], None]] = {
 }
 
 
-def _require(name: str, names: Iterable[str]) -> None:
+def _require(name: str, names: Iterable[str], message: str) -> None:
     if name not in names:
-        raise WrightError.from_code(
-            "unknown-name", _("there is no `{name}`", name=name), unknown_name_fix(name, names)
-        )
+        raise WrightError.from_code("unknown-name", message, unknown_name_fix(name, names))
 
 
 def _findings_of(call: Callable[[], object]) -> tuple[Finding, ...]:

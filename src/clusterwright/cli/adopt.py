@@ -115,21 +115,17 @@ def _recorded(control: str, hosts: str, folder: Path | None, slurm: str) -> Reco
     """Return the texts of the site, read from its control host or from the folder.
 
     Raises:
-        WrightError: neither or both are named, or the version of Slurm is not known.
+        WrightError: neither is named, or the version of Slurm is not known.
     """
     from dataclasses import replace
 
     from clusterwright.adopt.folder import read_folder
+    from clusterwright.cli._option_rules import SOURCE
     from clusterwright.config.slurm_keys import RELEASES, release
     from clusterwright.errors import EXIT_USAGE, WrightError
 
-    if bool(control) == (folder is not None):
-        raise WrightError.from_code(
-            "adopt-source",
-            _("adopt reads either a control host or a folder"),
-            _("pass --control HOST, or --folder FOLDER with a copy of /etc/slurm"),
-            exit_code=EXIT_USAGE,
-        )
+    if not control and folder is None:
+        raise SOURCE.error()
     recorded = read_folder(folder) if folder is not None else _gathered(control, hosts)
     recorded = replace(recorded, version=slurm or recorded.version)
     if release(recorded.version) not in RELEASES:

@@ -126,13 +126,6 @@ def _make(work: BiosApply, changes: Sequence[BiosChange]) -> int:
     return EXIT_FAILED if troubles else EXIT_OK
 
 
-def _settings(values: Sequence[str]) -> str:
-    """Return values that were typed as NAME VALUE in the form NAME=VALUE; an example for others."""
-    if not any("=" in value for value in values) and values and len(values) % 2 == 0:
-        return shlex.join(f"{name}={value}" for name, value in zip(values[::2], values[1::2], strict=True))
-    return shlex.join([value for value in values if "=" in value] or ["SriovGlobalEnable=Enabled"])
-
-
 def _pairs(hosts: str, values: Sequence[str]) -> dict[str, str]:
     from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -141,10 +134,22 @@ def _pairs(hosts: str, values: Sequence[str]) -> dict[str, str]:
         raise WrightError.from_code(
             "missing-key",
             _("no setting is given as NAME=VALUE"),
-            _("for example {line}", line=f"`wright bios apply {shlex.quote(hosts)} {_settings(values)}`"),
+            _("write {line}", line=_apply_line(hosts, values)),
             exit_code=EXIT_USAGE,
         )
     return pairs
+
+
+def _apply_line(hosts: str, values: Sequence[str]) -> str:
+    """Return the line with the hosts as typed, and with `NAME VALUE` as a setting."""
+    remaining, settings = list(values), []
+    while remaining:
+        text = remaining.pop(0)
+        settings.append(
+            text if "=" in text or not remaining or "=" in remaining[0] else f"{text}={remaining.pop(0)}"
+        )
+    settings = [setting if "=" in setting else f"{setting}=VALUE" for setting in settings]
+    return shlex.join(("wright", "bios", "apply", hosts, *(settings or ["SriovGlobalEnable=Enabled"])))
 
 
 def _show_plan(changes: Sequence[BiosChange]) -> None:

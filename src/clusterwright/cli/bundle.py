@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterwright.cli._quantities import Os
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from clusterwright.config.source import Source
 
 
-def bundle(*, cluster: Path | None = None, out: Path, os: str | None = None) -> int:
+def bundle(*, cluster: Path | None = None, out: Path, os: Os | None = None) -> int:
     """Gather every package that an apply of the cluster file installs, for hosts without a network.
 
     Runs on a machine with the distribution of the hosts and with a network, such as a container of its image. The

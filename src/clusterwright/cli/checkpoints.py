@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from clusterwright.cli._live_names import HOSTS, RUNS
+from clusterwright.cli._numbers import CountOrZero
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -59,7 +60,7 @@ def verify(
     run: Annotated[str, RUNS],
     /,
     *,
-    step: int | None = None,
+    step: CountOrZero | None = None,
     all_: Annotated[bool, Parameter(name="--all")] = False,
     cluster: Path | None = None,
     host: Annotated[str, HOSTS] = "",

@@ -28,6 +28,10 @@ def _flag(text: str) -> Parameter:
     return Parameter(negative="", help=text)
 
 
+def _require_port(_type: object, port: int) -> None:
+    _check_range("--port", port, 0, 65535)  # 16 bits
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Common:
@@ -58,7 +62,8 @@ class Common:
     port: Annotated[
         int,
         Parameter(
-            help="Port on this machine and on the host, another one if it is in use; default: any free port."
+            help="Port on this machine and on the host, another one if it is in use; default: any free port.",
+            validator=_require_port,
         ),
     ] = 0
     new: Annotated[bool, _flag("Start another session beside the running ones.")] = False
@@ -203,7 +208,6 @@ def end(job: str, file: Path | None, user: str | None) -> int:
 
 
 USUAL_TIME_S = 8 * 3600  # a working day; at most the partition's limit
-_MOST_PORT = 65535  # 16 bits
 _MAX_COUNT = 65535  # Slurm counts the CPUs of a host in 16 bits
 _YEAR_S = 366 * 86400
 
@@ -252,16 +256,13 @@ def _session_options(typed: Common, cluster: Cluster, job: Job | None) -> Sessio
         typed.as_user or (job.user if job else None),
         typed.python or _environment(typed, cluster) or environment.python or cluster.software.python,
         typed.folder,
-        _check_range("--port", typed.port, 0, _MOST_PORT),
+        typed.port,
         environment.modules,
         tuple(environment.variables.items()),
     )
 
 
 def _kind(typed: Common) -> Kind:
-    if typed.jupyter + typed.vscode + typed.shell > 1:
-        message = _("--jupyter, --vscode and --shell exclude each other")
-        raise _refused("dev-kind", message, _("pass only one of these options"))
     return "vscode" if typed.vscode else "shell" if typed.shell else "jupyter"
 
 

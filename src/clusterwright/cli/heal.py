@@ -34,7 +34,7 @@ heal = App(
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
-Id = Annotated[int, Parameter(name="ID")]
+Id = Annotated[Count, Parameter(name="ID")]
 Local = Annotated[bool, Parameter(show=False)]  # set by the unit on the control host
 
 

@@ -15,20 +15,49 @@ from cyclopts import Parameter
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError, unreadable_fix
 from clusterwright.file_arguments import open_argument
-from clusterwright.i18n import _, _n
+from clusterwright.i18n import N_, _, _n
 
 if TYPE_CHECKING:
     from clusterwright.monitor.simulate.settings import SimulationSettings
     from clusterwright.monitor.simulate.trace import Trace
 
 
+FEWEST_TEAMS, MOST_TEAMS, LONGEST_D, MOST_LOAD = 2, 5, 366, 10
+_RANGES = {"--teams": (FEWEST_TEAMS, MOST_TEAMS), "--days": (0, LONGEST_D), "--load": (0, MOST_LOAD)}
+
+
+def _require_range(option: str, value: float) -> None:
+    """Raise WrightError for a figure from which no trace can be generated."""
+    least, most = _RANGES[option]
+    if least <= value <= most and value != 0:
+        return
+    if value > most:
+        values, message = {"limit": most}, N_("{option} is {value}, but must be at most {limit}")
+    elif least:
+        values, message = {"limit": least}, N_("{option} is {value}, but must be at least {limit}")
+    else:
+        values, message = {"limit": 0}, N_("{option} is {value}, but must be more than {limit}")
+    fix = _("write {option} {limit}", option=option, limit=most if value > most else least or 1)
+    _refuse("trace-wish", _(message).format(option=option, value=f"{value:g}", **values), fix)
+
+
+def _in_range(option: str) -> Parameter:
+    """Return a parameter whose value has its range; 0 teams are none, as without the option."""
+
+    def check(_type: object, value: float) -> None:
+        if value or option != "--teams":
+            _require_range(option, value)
+
+    return Parameter(validator=check)
+
+
 def simulate(  # noqa: PLR0913 (the options of the command line)
     *,
     cluster: Path | None = None,
     trace: Path | None = None,
-    teams: int = 0,
-    days: float = 14,
-    load: float = 1.0,
+    teams: Annotated[int, _in_range("--teams")] = 0,
+    days: Annotated[float, _in_range("--days")] = 14,
+    load: Annotated[float, _in_range("--load")] = 1.0,
     seed: int = 1,
     against: Path | None = None,
     skip_bad: Annotated[bool, Parameter(negative="")] = False,
@@ -63,7 +92,6 @@ def simulate(  # noqa: PLR0913 (the options of the command line)
     return show(file, against, jobs_of(file, trace, options, skip_bad=skip_bad), as_json=json)
 
 
-FEWEST_TEAMS, LONGEST_D, MOST_LOAD = 2, 366, 10
 SACCT = "sacct -a -P -X -S 2026-10-01 -E 2026-11-01 --format="
 
 
@@ -84,6 +112,7 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
         WrightError: neither or both are requested, or the text is not a trace.
     """
     from clusterwright.cli._file_kinds import require_file_kind
+    from clusterwright.cli._option_rules import NO_TRACE, TWO_TRACES
     from clusterwright.config.file_kinds import LOG
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.records import sacct
@@ -92,11 +121,7 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
     from clusterwright.monitor.simulate.trace import trace
 
     if bool(path) == bool(options.teams):
-        _refuse(
-            "trace-which",
-            _("--trace and --teams exclude each other") if path else _("the command has no trace to replay"),
-            _("pass --trace FILE or --teams 5"),
-        )
+        raise TWO_TRACES.error("--trace", "--teams") if path else NO_TRACE.error()
     if path is not None:
         require_file_kind(path, _("the output of sacct"), LOG)
     if path is None:
@@ -166,29 +191,14 @@ def _generate_trace(settings: SimulationSettings, options: TraceOptions) -> Trac
     from clusterwright.monitor.simulate.trace import Trace
 
     kinds = [kind for kind in settings.kinds.values() if kind.gpus]
-    most = len(generated.FIVE)
     if not kinds:
         _refuse(
             "trace-no-gpus",
             _("the cluster has no GPUs to generate jobs for"),
             _("pass a recorded trace: --trace FILE"),
         )
-    for option, value, least, limit in (
-        ("--teams", options.teams, FEWEST_TEAMS, most),
-        ("--days", options.days, 1, LONGEST_D),
-        ("--load", options.load, 1, MOST_LOAD),
-    ):
-        if not (least if option == "--teams" else 0) <= value <= limit or value == 0:
-            values = {"option": option, "value": f"{value:g}", "limit": limit}
-            message = (
-                _("{option} is {value}, but must be at most {limit}", **values)
-                if value > limit
-                else _("{option} is {value}, but must be at least {limit}", **values | {"limit": least})
-                if option == "--teams"
-                else _("{option} is {value}, but must be more than {limit}", **values | {"limit": 0})
-            )
-            fix = _("write {option} {limit}", option=option, limit=limit if value > limit else least)
-            _refuse("trace-wish", message, fix)
+    for option, value in (("--teams", options.teams), ("--days", options.days), ("--load", options.load)):
+        _require_range(option, value)
     names = sorted(settings.accounts, key=lambda name: -settings.accounts[name].shares)
     jobs = generated.generated(
         generated.TraceSpec(

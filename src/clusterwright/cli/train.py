@@ -273,7 +273,7 @@ def _submitted(
 
 
 def _something(arguments: tuple[str, ...], how: How) -> None:
-    """Raise WrightError if there is neither a job, a program nor a run to resume, or if options contradict."""
+    """Raise WrightError if there is neither a job, a program nor a run to resume."""
     from clusterwright.launch.resolve import JOB_SUFFIXES
     from clusterwright.launch.typed_program import require_program
 
@@ -285,18 +285,6 @@ def _something(arguments: tuple[str, ...], how: How) -> None:
         from clusterwright.cli._file_kinds import require_file_kind
 
         require_file_kind(how.hostfile, _("a hostfile"))
-    if how.show and (how.local or how.hostfile):
-        message = _(
-            "--show prints the variables of a cluster's job, and {option} runs without a cluster",
-            option="--hostfile" if how.hostfile else "--local",
-        )
-        fix = _("use --dry-run, which prints the script with its variables and starts nothing")
-        raise WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
-    if how.resume is not None and not arguments and (how.show or how.dry_run):
-        option = "--show" if how.show else "--dry-run"
-        message = _("{option} needs a job file or a program, and --resume names a run", option=option)
-        fix = _("remove {option}, or name the job file as well", option=option)
-        raise WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
     if not arguments and how.resume is None:
         fix = _("run wright train job.yaml, wright train -- python train.py, or wright train --resume RUN")
         raise WrightError.from_code(

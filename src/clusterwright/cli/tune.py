@@ -35,12 +35,20 @@ if TYPE_CHECKING:
     from clusterwright.config.job import Job
 
 
+def _require_trials(_type: object, trials: int) -> None:
+    from clusterwright.check.tune.trials import Budget
+
+    Budget(trials, 0)
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Common:
     """The options of both searches as typed."""
 
-    budget: Annotated[int, Parameter(help="Number of trials; each restarts all ranks.")] = 60
+    budget: Annotated[
+        int, Parameter(help="Number of trials; each restarts all ranks.", validator=_require_trials)
+    ] = 60
     seed: Annotated[int, Parameter(help="Seed of the order of trials.")] = 1
     knobs: Annotated[
         str, Parameter(help="Settings to vary, separated by commas; default: all that may matter.")

@@ -62,25 +62,16 @@ def upgrade(
     from clusterwright.cli._connection import cluster_file
     from clusterwright.cli._disruption import DisruptionOptions
     from clusterwright.cli._members import MemberOptions
+    from clusterwright.cli._option_rules import TARGET
 
+    if bool(slurm) == bool(driver):
+        raise TARGET.error(*(TARGET.options if slurm else ()))
     options = MemberOptions(dry_run=dry_run, yes=yes, json=json)
-    _check_target(slurm, driver)
     file = cluster_file(cluster)
     _check_managed(file, "nvidia" if driver else "slurm")
     if driver:
         return upgrade_driver(file, driver, DisruptionOptions(batch=batch, wait=wait), options)
     return upgrade_slurm(file, slurm, batch, options)
-
-
-def _check_target(slurm: str, driver: str) -> None:
-    """Raise WrightError unless exactly one of the two versions is given."""
-    from clusterwright.errors import EXIT_USAGE, WrightError
-
-    if bool(slurm) == bool(driver):
-        fix = _("pass --slurm VERSION or --driver VERSION")
-        raise WrightError.from_code(
-            "upgrade-what", _("exactly one of --slurm and --driver is required"), fix, exit_code=EXIT_USAGE
-        )
 
 
 def _check_managed(file: Path, role: str) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster
+from clusterwright.cli._numbers import Port
 from clusterwright.cli._show import show_message
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -39,7 +40,7 @@ class Listens:
         str,
         Parameter(help="Address to listen on; other addresses than loopback require TLS and sign-in."),
     ] = "127.0.0.1"
-    port: Annotated[int, Parameter(help="Port to listen on; 0: any free port.")] = 8080
+    port: Annotated[Port, Parameter(help="Port to listen on; 0: any free port.")] = 8080
     tls_cert: Annotated[
         Path | None,
         Parameter(help="TLS certificate in PEM, with its intermediate certificates."),

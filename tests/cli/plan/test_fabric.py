@@ -75,7 +75,7 @@ def test_with_a_model_steps_and_advice_are_there(plan):
         ("usage", ("--nodes", 4, "--nodes-per-rack", 0)),
         ("usage", ("--nodes", 4, "--planes", 0)),
         ("fabric-size", ("--nodes", 4, "--nic-rate", "0Gbit/s")),
-        ("fabric-oversubscription", ("--nodes", 4, "--oversubscription", 0.5)),
+        ("usage", ("--nodes", 4, "--oversubscription", 0.5)),
         ("unknown-part", ("--nodes", 4, "--switch", "qm970")),
         ("unknown-gpu", ("--nodes", 4, "--gpu", "h1000")),
         ("bad-quantity", ("--nodes", 4, "--nic-rate", "400")),

@@ -38,7 +38,7 @@ def test_json_is_in_watts(plan):
     ("code", "arguments"),
     [
         ("usage", ("--gpu", "h100", "--nodes", 0)),
-        ("power-size", ("--gpu", "h100", "--pue", 0.5)),
+        ("usage", ("--gpu", "h100", "--pue", 0.5)),
         ("usage", ("--gpu", "h100", "--cpus", -2)),
         ("power-size", ("--gpu", "h100", "--gpus-per-node", 0, "--cpus", 0)),
         ("power-size", ("--gpu", "h100", "--psu", "2200W", "--psus", 1)),

@@ -34,7 +34,7 @@ def test_small_files_in_json(plan):
         ("bad-quantity", ("--dataset", "2TB", "--model", "llama2-7b", "--every", "30")),
         ("storage-size", ("--dataset", "2TB")),
         ("storage-size", ("--dataset", "2TB", "--params", "1B", "--samples-per-s", 1)),
-        ("storage-size", ("--dataset", "2TB", "--model", "llama2-7b", "--stall", 0)),
+        ("usage", ("--dataset", "2TB", "--model", "llama2-7b", "--stall", 0)),
         ("usage", ("--dataset", "2TB", "--model", "llama2-7b", "--gpus", 0)),
         ("usage", ("--dataset", "2TB", "--model", "llama2-7b", "--gpus-per-node", 0)),
         ("usage", ("--dataset", "2TB", "--model", "llama2-7b", "--epochs", 0)),

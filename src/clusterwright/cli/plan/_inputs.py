@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter, validators
 
 from clusterwright.cli._live_names import GPUS, GROUPS, MODELS
+from clusterwright.cli._numbers import Ratio
 from clusterwright.cli._quantities import Rate
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Optimizer, Precision, Protocol
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 OF_NODE = validators.Number(gte=1, lte=1024)  # parts of one node
-NODES = validators.Number(lte=100_000)
+NODES = validators.Number(gte=1, lte=100_000)
 POSITIVE = validators.Number(gte=1, lte=10**9)  # more overflows or is never planned
 
 
@@ -65,7 +66,7 @@ class MachineOptions:
         Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system."),
     ] = None
     oversubscription: Annotated[
-        float, Parameter(help="Oversubscription: 1 is full bisection bandwidth, 2 is half of it.")
+        Ratio, Parameter(help="Oversubscription: 1 is full bisection bandwidth, 2 is half of it.")
     ] = 1.0
     cluster: Annotated[
         Path | None, Parameter(help="Cluster file, instead of the options above; or here, ssh://HOST.")
@@ -104,14 +105,12 @@ def read_money(
     """
     from clusterwright.catalog import exchange
     from clusterwright.catalog.prices import prices
-    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.cli._option_rules import EXCHANGE_RATE
 
     currency, text = money_options.code, money_options.exchange_rate
     if not currency:
         if text:
-            fix = _("pass --currency CNY with it")
-            message = _("--exchange-rate has no effect without --currency")
-            raise WrightError.from_code("exchange-rate", message, fix, exit_code=EXIT_USAGE)
+            raise EXCHANGE_RATE.error("--exchange-rate")
         return user_catalog, None, []
     user_rate = exchange.read_exchange_rate(text, currency) if text else None
     rates = exchange.describe_rates(currency, user_rate, {quote.currency for quote in prices(user_catalog)})
@@ -147,15 +146,10 @@ def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training,
 
 def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine:
     """Return the machines that the options describe: a GPU and a number, or a group of a cluster."""
-    from clusterwright.cli._connection import is_unmanaged
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.inputs import attempt, machine
 
     named = machine_options.cluster
-    if named and not is_unmanaged(named) and (typed := _machine_typed(machine_options)):
-        message = _("--cluster and {options} exclude each other", options=", ".join(typed))
-        fix = _("remove {options}, or remove --cluster", options=" ".join(typed))
-        raise WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
     findings: list[Finding] = []
     wiring = attempt(lambda: wiring_of(machine_options), findings)
     result = attempt(
@@ -205,12 +199,6 @@ def note_network(cluster: Cluster) -> None:
                 " pass --network, --nics and --nic-rate"
             )
         )
-
-
-def _machine_typed(machine_options: MachineOptions) -> list[str]:
-    """Return the options, as typed, that describe a machine in place of a cluster file."""
-    names = ("gpu", "gpus_per_node", "network", "nics", "nic_rate")
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(machine_options, name) is not None]
 
 
 def wiring_of(machine_options: MachineOptions) -> Wiring:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import GPUS
+from clusterwright.cli._quantities import Figures
 from clusterwright.cli._show import show_heading, show_json, show_note, show_table, show_text
 from clusterwright.cli.plan._inputs import NODES, MoneyOptions, show_rates, write_table
 from clusterwright.i18n import _
@@ -41,8 +43,8 @@ def cost(
     *,
     gpu: Annotated[str, GPUS],
     nodes: Annotated[int, Parameter(validator=NODES)],
-    hours: float = 5000,
-    figure: tuple[str, ...] = (),
+    hours: Annotated[float, Parameter(validator=Number(gt=0, lte=8760))] = 5000,
+    figure: Figures = (),
     rent_options: Annotated[RentOptions, Parameter(name="*")] = RentOptions(),
     catalog: Path | None = None,
     html: Path | None = None,

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import MODELS
+from clusterwright.cli._quantities import PrecisionText
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.cli.plan._inputs import POSITIVE, MachineOptions
 from clusterwright.i18n import N_, _
@@ -26,6 +28,21 @@ _COLUMNS = {
     "pp": "pp", "cp": "cp", "ep": "ep", "interleave": "interleave", "zero": "zero_stage", "recompute": "recompute",
     "precision": "precision", "software": "source",
 }  # fmt: skip
+
+
+_RECOMPUTE = ("none", "selective", "full")
+
+
+def _require_recomputation(_type: object, kind: str | None) -> None:
+    """Raise WrightError for a misspelled recomputation, whose prediction would silently be that of another one."""
+    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+
+    if kind is not None and kind not in _RECOMPUTE:
+        fix = did_you_mean(kind, _RECOMPUTE, 0.6) + _(
+            "choose one of {choices}", choices=", ".join(_RECOMPUTE)
+        )
+        message = _("{option} cannot be `{value}`", option="--recompute", value=kind)
+        raise WrightError.from_code("not-a-choice", message, fix, exit_code=EXIT_USAGE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +66,18 @@ class RunOptions:
     interleave: Annotated[
         int | None, Parameter(help="Model chunks per pipeline stage.", validator=POSITIVE)
     ] = None
-    zero: Annotated[int | None, Parameter(help="ZeRO stage, 0 to 3; 3 is FSDP's full shard.")] = None
-    recompute: Annotated[str | None, Parameter(help="Activation recomputation: none, selective or full.")] = (
-        None
-    )
+    zero: Annotated[
+        int | None,
+        Parameter(help="ZeRO stage, 0 to 3; 3 is FSDP's full shard.", validator=Number(gte=0, lte=3)),
+    ] = None
+    recompute: Annotated[
+        str | None,
+        Parameter(
+            help="Activation recomputation: none, selective or full.", validator=_require_recomputation
+        ),
+    ] = None
     precision: Annotated[
-        str | None, Parameter(help="Precision: fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4.")
+        PrecisionText | None, Parameter(help="Precision: fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4.")
     ] = None
     software: Annotated[
         str | None, Parameter(help="Framework and year, such as `Megatron 2025` or `FSDP 2024`.")
@@ -130,7 +153,7 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     if run_options.model is None:
         fix = _("pass --model llama3-70b or --row IN.csv:17")
         raise WrightError.from_code("explain-no-model", _("no model is given"), fix, exit_code=EXIT_USAGE)
-    _require_valid_choices(run_options)
+    _require_software(run_options)
     user_catalog = load_user_catalog(machine_options.catalog)
     lookup = CatalogLookup(user_catalog)
     lookup.models[run_options.model] = model_of(run_options.model, user_catalog)
@@ -143,21 +166,15 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     return run_of(row | {"gpus_per_node": str(machine.gpus_per_node)}, lookup, machine)
 
 
-def _require_valid_choices(run_options: RunOptions) -> None:
-    """Raise WrightError for a misspelled recomputation or software.
+def _require_software(run_options: RunOptions) -> None:
+    """Raise WrightError for a misspelled framework.
 
     The prediction would silently be that of another one.
     """
     from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
     from clusterwright.plan.predict.stacks import SOFTWARE, family_of
 
-    kind, software = run_options.recompute, run_options.software
-    if kind is not None and kind not in _RECOMPUTE:
-        fix = did_you_mean(kind, _RECOMPUTE, 0.6) + _(
-            "choose one of {choices}", choices=", ".join(_RECOMPUTE)
-        )
-        message = _("{option} cannot be `{value}`", option="--recompute", value=kind)
-        raise WrightError.from_code("not-a-choice", message, fix, exit_code=EXIT_USAGE)
+    software = run_options.software
     if software is not None and family_of(software) is None:
         message = _("--software `{text}` names no software that is known here", text=software)
         fix = did_you_mean(software.split()[0] if software.split() else "", SOFTWARE, 0.6)
@@ -167,7 +184,6 @@ def _require_valid_choices(run_options: RunOptions) -> None:
         raise WrightError.from_code("unknown-name", message, fix, exit_code=EXIT_USAGE)
 
 
-_RECOMPUTE = ("none", "selective", "full")
 _GIB = 2**30
 _BAR = 30  # characters per iteration
 _MAX_ROWS = 8  # stages, changes

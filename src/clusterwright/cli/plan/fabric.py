@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
-from clusterwright.cli._numbers import Count, CountOrZero
-from clusterwright.cli._quantities import Rate
+from clusterwright.cli._numbers import Count, CountOrZero, Ratio
+from clusterwright.cli._quantities import Rate, SwitchText
 from clusterwright.cli.plan._fabric_output import show, topology
 from clusterwright.cli.plan._inputs import OF_NODE, MoneyOptions, read_money, read_rate, show_rates
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -53,10 +53,11 @@ class Join:
         Parameter(help="Network protocol; default: infiniband."),
     ] = None
     switch: Annotated[
-        str | None, Parameter(help="Switch of the catalog, or 64x400G; default: one with ports of the rate.")
+        SwitchText | None,
+        Parameter(help="Switch of the catalog, or 64x400G; default: one with ports of the rate."),
     ] = None
     oversubscription: Annotated[
-        float | None, Parameter(help="Downlinks per uplink; default: 2 for leaf-spine, else 1.")
+        Ratio | None, Parameter(help="Downlinks per uplink; default: 2 for leaf-spine, else 1.")
     ] = None
     tiers: Annotated[CountOrZero, Parameter(help="Switch tiers; default: as few as possible.")] = 0
     planes: Annotated[Count, Parameter(help="Number of separate fabrics that share every port.")] = 1
@@ -76,8 +77,8 @@ class Trained:
     """A training whose step times are compared."""
 
     model: Annotated[str | None, Parameter(help="Also compare the step times of this model."), MODELS] = None
-    seq: Annotated[int, Parameter(help="Tokens per sequence.")] = 4096
-    global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.")] = 1024
+    seq: Annotated[Count, Parameter(help="Tokens per sequence.")] = 4096
+    global_batch: Annotated[Count, Parameter(help="Sequences per step, over all GPUs.")] = 1024
 
 
 @dataclass(frozen=True, kw_only=True)

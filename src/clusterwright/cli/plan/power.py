@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS
-from clusterwright.cli._numbers import Count, CountOrZero
+from clusterwright.cli._numbers import Count, CountOrZero, PositiveOrZero, Ratio
 from clusterwright.cli._quantities import Power
 from clusterwright.i18n import _, _n
 from clusterwright.units import parse_power
@@ -25,16 +25,16 @@ class PowerLoad:
     gpu: Annotated[str, Parameter(help="GPU, as in `wright plan catalog gpus`."), GPUS]
     nodes: Annotated[Count, Parameter(help="Number of nodes; of superchips: racks.")] = 1
     gpus_per_node: Annotated[
-        int | None, Parameter(help="GPUs per node; default: 8 (a rack of superchips has 72).")
+        CountOrZero | None, Parameter(help="GPUs per node; default: 8 (a rack of superchips has 72).")
     ] = None
     cpus: Annotated[CountOrZero | None, Parameter(help="CPUs per node; default: 2.")] = None
-    cpu_w: Annotated[float | None, Parameter(help="Watts per CPU; default: 350.")] = None
+    cpu_w: Annotated[PositiveOrZero | None, Parameter(help="Watts per CPU; default: 350.")] = None
     dimms: Annotated[CountOrZero | None, Parameter(help="DIMMs per node; default: 32.")] = None
     nics: Annotated[CountOrZero | None, Parameter(help="Network ports per node; default: 8.")] = None
     disks: Annotated[CountOrZero | None, Parameter(help="NVMe disks per node; default: 8.")] = None
-    network_w: Annotated[float, Parameter(help="Watts of switches and optics, from wright plan fabric.")] = (
-        0.0
-    )
+    network_w: Annotated[
+        PositiveOrZero, Parameter(help="Watts of switches and optics, from wright plan fabric.")
+    ] = 0.0
     catalog: Annotated[Path | None, Parameter(help="File with your own GPUs and servers.")] = None
 
 
@@ -52,7 +52,7 @@ def power(
     load: Annotated[PowerLoad, Parameter(name="*")],
     supplies: Annotated[Supplies, Parameter(name="*")] = Supplies(),
     rack_limit: Power = "40kW",
-    pue: float | None = None,
+    pue: Ratio | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Plan the power and cooling of nodes, racks and the hall, and check the power supplies.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
-from clusterwright.cli._numbers import Count, Positive
+from clusterwright.cli._numbers import Count, Fraction, Positive, PositiveOrZero
 from clusterwright.cli._quantities import BigCount, Duration, Rate, Size
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
@@ -46,7 +46,7 @@ class Data:
         BigCount | None, Parameter(help="Number of files, such as 1.2M; default: one per sample.")
     ] = None
     samples_per_s: Annotated[
-        float | None,
+        PositiveOrZero | None,
         Parameter(help="Samples per second of all GPUs; default: the limit of their peak FLOP/s."),
     ] = None
     epochs: Annotated[Positive, Parameter(help="How many times the dataset is read.")] = 1.0
@@ -69,9 +69,9 @@ class CheckpointOptions:
     ] = "bf16"
     optimizer: Annotated[Literal["adam", "adam8bit", "sgd", "none"], Parameter(help="Optimizer.")] = "adam"
     every: Annotated[Duration, Parameter(help="Checkpoint interval, such as 30m.")] = "30m"
-    stall: Annotated[float, Parameter(help="Share of the interval that a checkpoint may stall the GPUs.")] = (
-        0.05
-    )
+    stall: Annotated[
+        Fraction, Parameter(help="Share of the interval that a checkpoint may stall the GPUs.")
+    ] = 0.05
     save_total_limit: Annotated[Count, Parameter(help="Number of retained checkpoints.")] = 3
 
 

@@ -56,19 +56,8 @@ def checked(listener: Listener, *, users: bool) -> Listener:
     """Return the listener if it is safe to serve on; `users`: whether there is any user to sign in.
 
     Raises:
-        WrightError: it would serve unencrypted or without users to other machines, the port is out of range, or the
-            certificate is not usable.
+        WrightError: it would serve unencrypted or without users to other machines, or the certificate is not usable.
     """
-    if not 0 <= listener.port <= 65535:
-        raise _refused(
-            "web-port", _("port {port} is out of range", port=listener.port), _("use a port from 1 to 65535")
-        )
-    if (listener.tls_cert is None) != (listener.tls_key is None):
-        raise _refused(
-            "web-tls",
-            _("only one of --tls-cert and --tls-key is set"),
-            _("set both --tls-cert and --tls-key"),
-        )
     if listener.tls_cert and listener.tls_key:
         _load(listener.tls_cert, listener.tls_key)
     if not listener.loopback and not listener.tls:

@@ -10,6 +10,7 @@ from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
+    from clusterwright.errors import Finding
     from clusterwright.plan.cost.figures import Estimate
     from clusterwright.plan.cost.inputs import Gathered
     from clusterwright.plan.cost.report import Costs
@@ -84,6 +85,39 @@ def _require_sizes(nodes: int, hours: float) -> None:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
 
 
+def require_figures(texts: Sequence[str]) -> None:
+    """Refuse texts that are not `NAME=LOW:LIKELY:HIGH` or `NAME=VALUE`; their names are judged with the prices.
+
+    Raises:
+        WrightError: cost-figure, for every invalid text.
+    """
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.plan.cost.figures import Estimate
+
+    findings = []
+    for text in texts:
+        try:
+            Estimate(*_parse_figure(text.partition("=")[2]), "", "")
+        except ValueError:
+            findings.append(_not_a_figure(text))
+    if findings:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
+
+
+def _parse_figure(numbers: str) -> tuple[float, float, float]:
+    """Return the low, likely and high value of a text such as 1:2:3 or 2; raise ValueError for any other."""
+    parts = [float(number) for number in numbers.split(":")]
+    low, likely, high = parts if len(parts) == 3 else parts * 3
+    return low, likely, high
+
+
+def _not_a_figure(text: str) -> Finding:
+    from clusterwright.errors import Finding
+
+    message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)
+    return Finding("cost-figure", message, _("write the figure as server=200000:250000:300000 or pue=1.3"))
+
+
 def _with_user_figures(values: Mapping[str, Estimate], figures: Sequence[str]) -> dict[str, Estimate]:
     """Return the figures, overridden by the user's texts `NAME=LOW:LIKELY:HIGH` or `NAME=VALUE`.
 
@@ -97,8 +131,7 @@ def _with_user_figures(values: Mapping[str, Estimate], figures: Sequence[str]) -
     for text in figures:
         name, _ignored, numbers = text.partition("=")
         try:
-            parts = [float(number) for number in numbers.split(":")]
-            low, likely, high = parts if len(parts) == 3 else parts * 3
+            low, likely, high = _parse_figure(numbers)
             estimates[name] = Estimate(low, likely, high, values[name].unit, _("your own"))
         except KeyError:
             fix = unknown_name_fix(name, values)
@@ -108,12 +141,7 @@ def _with_user_figures(values: Mapping[str, Estimate], figures: Sequence[str]) -
                 )
             )
         except ValueError:
-            message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)
-            findings.append(
-                Finding(
-                    "cost-figure", message, _("write the figure as server=200000:250000:300000 or pue=1.3")
-                )
-            )
+            findings.append(_not_a_figure(text))
     if findings:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
     return estimates

@@ -33,6 +33,20 @@ def switch_of(
     return from_catalog(catalog.switch(text, user_catalog), protocol)
 
 
+def require_shape(text: str) -> None:
+    """Refuse a text that begins as a shape, such as 64x400Gb, and is none; any other may be a name of the catalog.
+
+    Raises:
+        WrightError: unknown-part.
+    """
+    begins = re.match(r"\s*([0-9]+)\s*[xX*]\s*([0-9.]+)", text)
+    if not begins or _SHAPE.fullmatch(text.strip()):
+        return
+    message = _("`{text}` is not a number of ports and their rate", text=text)
+    fix = _("write it as {shape}", shape=f"{begins[1]}x{begins[2]}G")
+    raise WrightError.from_code("unknown-part", message, fix, exit_code=EXIT_USAGE)
+
+
 def from_catalog(row: records.Switch, protocol: str = "roce") -> FabricSwitch:
     """Convert a switch of the catalog; an Ethernet switch runs RoCE unless `protocol` is `ethernet`.
 

@@ -73,6 +73,26 @@ def precision(cells: Cells, gpu_name: str) -> str:
     return name
 
 
+def require_precision(text: str) -> None:
+    """Raise WrightError for a text that names no precision.
+
+    Raises:
+        WrightError: `predict-unknown-precision`.
+    """
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    letters = re.sub(r"[^a-z0-9]", "", text.lower())
+    if (
+        any(pattern in letters for pattern, _name in _PRECISIONS)
+        or "mixed" in letters
+        or letters[:3] == "amp"
+    ):
+        return
+    message = _("unknown precision `{text}`", text=text)
+    fix = _("use fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4")
+    raise WrightError.from_code("predict-unknown-precision", message, fix, exit_code=EXIT_USAGE)
+
+
 def _is_old(gpu_name: str) -> bool:
     """True for GPUs before Ampere, which have neither bf16 nor tf32."""
     return any(old in gpu_name for old in _BEFORE_BF16)

@@ -29,7 +29,9 @@ from clusterwright.runtime.checkpoints.partial_folder import PartialFolder
 from clusterwright.runtime.checkpoints.source import Damaged
 
 RANDOM = "the random states of its ranks"
-_ADVICE = re.compile(r" (?:This file can still be loaded|In PyTorch 2\.6|Re-running `torch)")  # to run its code
+_ADVICE = re.compile(
+    r" (?:This file can still be loaded|In PyTorch 2\.6|Re-running `torch)"
+)  # to run its code
 
 
 class Refused(Exception):  # noqa: N818 (a result that the caller shows)
