@@ -74,8 +74,10 @@ def active_zones(text: str) -> Rules:
 def _static(lines: list[str]) -> list[str]:
     """Return the lines of a set without its elements, if packets or timeouts change them."""
     is_dynamic = any(line.startswith("flags ") and re.search("dynamic|timeout", line) for line in lines)
-    first = next((number for number, line in enumerate(lines) if line.startswith("elements")), len(lines))
-    return lines[:first] if is_dynamic else lines
+    elements_line = next(
+        (number for number, line in enumerate(lines) if line.startswith("elements")), len(lines)
+    )
+    return lines[:elements_line] if is_dynamic else lines
 
 
 def _is_dynamic(name: str) -> bool:

@@ -32,7 +32,7 @@ class PartialFolder:
             _remove_leftovers(self._parent)
             self._name = f"{_PREFIX}{target.name}-{secrets.token_hex(4)}"
             os.mkdir(self._name, 0o700, dir_fd=self._parent)
-            self._handle = _open_own(self._name, self._parent)
+            self._handle = _open_folder(self._name, self._parent)
             self._lock = _lock(self._handle)
         except OSError:
             os.close(self._parent)
@@ -51,7 +51,7 @@ class PartialFolder:
         os.close(self._parent)
 
 
-def _open_own(name: str, parent: int) -> int:
+def _open_folder(name: str, parent: int) -> int:
     """Open a folder, no link, of this process's user; raise OSError for any other."""
     handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     if os.fstat(handle).st_uid != os.geteuid():
@@ -78,7 +78,7 @@ def _remove_leftovers(parent: int) -> None:
 
 
 def _remove_leftover(name: str, parent: int) -> None:
-    handle = _open_own(name, parent)
+    handle = _open_folder(name, parent)
     try:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         lock = os.open(LOCK, flags, dir_fd=handle)
