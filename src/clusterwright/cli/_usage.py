@@ -247,13 +247,10 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
         return message, _("write the value as an option: {line}", line=f"{command} {option}") + releases_note(
             option
         )
-    for option in ("--hosts", "--out"):
-        if option in valid_options and not unused[0].startswith("-"):
-            return message, _(
-                "write the option before its value: {option} {value}",
-                option=option,
-                value=shlex.quote(unused[0]),
-            )
+    option = next((option for option in ("--hosts", "--out") if option in valid_options), "")
+    if option and not unused[0].startswith("-"):
+        value = shlex.quote(unused[0])
+        return message, _("write the option before its value: {option} {value}", option=option, value=value)
     subcommands = [subcommand for subcommand in error.app or () if not subcommand.startswith("-")]
     if line := verb_line(command, _after_command(error), subcommands):
         return message, _("run `{command}`", command=line)
