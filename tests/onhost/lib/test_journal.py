@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.check.kernel.log_texts import read
 
 from clusterwright.check.kernel.events import events
 from clusterwright.check.kernel.faults import find_faults
 from clusterwright.check.kernel.lines import KernelLine
 from clusterwright.onhost.exporter.collectors import xids
 from clusterwright.onhost.lib import journal
-from tests.check.kernel.log_texts import read
 
 SRC = Path(__file__).parents[3] / "src" / "clusterwright"
 FOLDERS = ("onhost", "check/facts", "diagnose/gather", "heal", "monitor", "provision/render")
