@@ -121,7 +121,7 @@ def test_a_lab_that_is_not_started_is_one_error_with_its_fix(command, tmp_path, 
 
     assert (done.returncode, done.stdout) == (1, "")
     assert (
-        "error[lab-unknown]: lab `not-started` is not started\nfix: start it with `wright lab up"
+        "error[lab-unknown]: lab `not-started` is not started\nfix: start the lab with `wright lab up"
         in done.stderr
     )
     assert "config file" not in done.stderr

@@ -308,7 +308,7 @@ class _CatalogReader:
         fix = (
             _("did you mean `{suggestion}`?", suggestion=suggestion)
             if suggestion
-            else _("remove it; valid keys: {valid_keys}", valid_keys=", ".join(valid_keys))
+            else _("remove the key; valid keys: {valid_keys}", valid_keys=", ".join(valid_keys))
         )
         section_label = f"`{'.'.join(path[:-1])}`" if path[1:] else "a catalog file"
         self._add_finding(

@@ -17,7 +17,7 @@ _FIXES = {
     "gpu-lost": N_(
         "reboot the host; if the GPU is still missing, power the host off and reseat or replace the GPU"
     ),
-    "gpu-ecc": N_("reset the GPU with `nvidia-smi --gpu-reset -i GPU`; replace it if the errors return"),
+    "gpu-ecc": N_("reset the GPU with `nvidia-smi --gpu-reset -i GPU`; replace the GPU if the errors return"),
     "gpu-remap": N_("replace the GPU"),
     "gpu-xid": N_(
         "follow the drain reason, then reboot the host or run `systemd-run --unit=clusterwright-repair"

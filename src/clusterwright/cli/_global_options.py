@@ -63,7 +63,9 @@ def _refuse_empty(arguments: list[str]) -> None:
         previous = arguments[index - 1] if index else ""
         name = option or (previous if previous.startswith("-") else "")
         message = _("{option} has no value", option=name) if name else _("an argument is empty")
-        fix = _("write a value, or leave it out; is a variable of the shell not set?")
+        fix = _(
+            "write a value after the option, or omit the option; perhaps a variable of the shell is not set"
+        )
         raise WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
 
 

@@ -26,7 +26,7 @@ def require_lab(cluster: Cluster) -> None:
         named = next((value for option, value in pairwise(sys.argv) if option == "--cluster"), "")
         command = f"wright lab up {cluster_option(Path(named))}" if named else "wright lab up"
         message = _("lab `{name}` is not started", name=cluster.name)
-        fix = _("start it with `{command}`", command=command)
+        fix = _("start the lab with `{command}`", command=command)
         raise WrightError.from_code("lab-unknown", message, fix) from None
     except OSError:
         return  # ssh names the reason

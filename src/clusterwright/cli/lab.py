@@ -270,7 +270,7 @@ def _name(name: str | None, option: str = "") -> str:
         _("several labs exist: {names}", names=", ".join(lab_names)) if lab_names else _("no lab exists")
     )
     example = f"{option} {lab_names[0]}".strip() if lab_names else ""
-    fix = _("name the lab: {example}", example=example) if lab_names else _("start one: wright lab up")
+    fix = _("name the lab: {example}", example=example) if lab_names else _("start a lab: wright lab up")
     raise WrightError.from_code("lab-which", message, fix, exit_code=EXIT_USAGE)
 
 

@@ -355,7 +355,9 @@ Image = Annotated[
 HostPath = Annotated[
     str,
     *matching(
-        _PATH, N_("an absolute path"), N_("start it with /, and use letters, digits and . _ / + @ = , - only")
+        _PATH,
+        N_("an absolute path"),
+        N_("begin the path with /, and use letters, digits and . _ / + @ = , - only"),
     ),
     AfterValidator(_path),
 ]

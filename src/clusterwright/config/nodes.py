@@ -167,7 +167,7 @@ class NodeGroup(Section):
         cost=Cost.RESTART, default=None, example="leaf1",
     )  # fmt: skip
     options: dict[SlurmKey, ConfLine] = setting(
-        "Additional keys of the NodeName line in slurm.conf; they replace those that other fields set.",
+        "Additional keys of the NodeName line in slurm.conf; a key here replaces the value that another field sets.",
         cost=Cost.RESTART,
         default={},
         example='{Weight: "10"}',

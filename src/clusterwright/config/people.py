@@ -58,7 +58,7 @@ class Team(Section):
         "Maximum running jobs of all members; default: no limit.", default=None, example="50", least=0
     )
     options: dict[SlurmKey, ConfLine] = setting(
-        "Additional settings of the account, as sacctmgr names them; they replace those that other fields set.",
+        "Additional settings of the account, named as in sacctmgr; a setting here replaces the value of another field.",
         default={},
         example='{MaxSubmitJobs: "200"}',
     )

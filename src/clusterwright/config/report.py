@@ -179,7 +179,7 @@ class _Converter:
         if suggestion := equivalent or self._closest_key(loc):
             fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
         else:
-            fix = _("remove it; the valid keys are {valid_keys}", valid_keys=", ".join(valid_keys))
+            fix = _("remove the key; the valid keys are {valid_keys}", valid_keys=", ".join(valid_keys))
         message = _("{section} has no key `{name}`", section=self._label(section), name=name)
         return self._finding("unknown-key", message, fix, loc, key=True)
 

@@ -150,7 +150,7 @@ class Partition(Section):
         cost=Cost.RECONFIGURE, default=(), example="[normal]",
     )  # fmt: skip
     options: dict[SlurmKey, ConfLine] = setting(
-        "Additional keys of the PartitionName line; they replace those that other fields set.",
+        "Additional keys of the PartitionName line; a key here replaces the value that another field sets.",
         cost=Cost.RECONFIGURE,
         default={},
         example='{Hidden: "YES"}',
@@ -197,12 +197,13 @@ class Qos(Section):
         default=None, example="2m",
     )  # fmt: skip
     teams: tuple[AccountName, ...] = setting(
-        "Teams that may use it; empty: all. With `slurm.defaults: slurm` the `QOS` in `options` of teams decides.",
+        "Teams that may use the quality of service; empty: all. With `slurm.defaults: slurm` the "
+        "`QOS` in `options` of teams decides.",
         default=(),
         example="[vision]",
     )
     options: dict[SlurmKey, ConfLine] = setting(
-        "Additional settings, as sacctmgr names them; they replace those that other fields set.",
+        "Additional settings, named as in sacctmgr; a setting here replaces the value that another field sets.",
         default={},
         example='{MaxSubmitJobsPerUser: "20"}',
     )

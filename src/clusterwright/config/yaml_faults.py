@@ -98,7 +98,7 @@ class _Scan:
             text = printable(repaired.strip())
             fix = _("close it: write line {number} as `{line}`", number=target + 1, line=text)
         else:
-            fix = _("write it as `{line}`", line=printable(repaired.strip()))
+            fix = _("write the line as `{line}`", line=printable(repaired.strip()))
         self.faults[index] = replace(fault, fix=fix)
         self.lines[target] = repaired
 

@@ -156,7 +156,8 @@ def _read(path: Path) -> bytes:
     if path.suffix == ".key" and mode & 0o077:
         message = _("{path} has mode {mode}, so other users can read it", path=path, mode=f"{mode:04o}")
         fix = _(
-            "run chmod 600 {path}; if another user may have read it, remove it: apply creates a new one",
+            "run `chmod 600 {path}`; if another user may have read the key, remove the key file: "
+            "`wright apply` creates a new key",
             path=path,
         )
         raise WrightError.from_code("certificates", message, fix)

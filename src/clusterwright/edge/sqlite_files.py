@@ -55,7 +55,11 @@ def connect(path: Path | str, **options: Any) -> sqlite3.Connection:
             is_ours = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid in owners
             if file == rollback_journal or not is_ours:
                 raise sqlite3.DatabaseError(
-                    _("`{file}` is not a file that clusterwright leaves there; move it away", file=file.name)
+                    _(
+                        "clusterwright did not write `{file}`, which is a link, a file of another user or a journal "
+                        "of an interrupted write; move the file away",
+                        file=file.name,
+                    )
                 )
     database: sqlite3.Connection = sqlite3.connect(path, **options)
     return database

@@ -174,7 +174,7 @@ def ssh_problem(result: CommandResult, host: str) -> SshProblem | None:
     """Return why ssh failed if it is the host's key or a lab that is not started; None if ssh failed otherwise."""
     if lab := _NO_LAB.search(result.err):
         message = _("lab `{name}` is not started", name=lab[1])
-        return SshProblem("lab-unknown", message, _("start it with `wright lab up`"))
+        return SshProblem("lab-unknown", message, _("start the lab with `wright lab up`"))
     changed, offending = _CHANGED.search(result.err), _OFFENDING.search(result.err)
     if changed and offending:
         name, (file, line) = changed[1], offending.groups()

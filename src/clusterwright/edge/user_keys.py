@@ -34,7 +34,8 @@ def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
                 "{path} has mode {mode}, so other users can read it", path=private, mode=f"{mode:04o}"
             )
             fix = _(
-                "run chmod 600 {path}; if somebody may have read it, remove it: apply creates a new one",
+                "run `chmod 600 {path}`; if another user may have read the key, remove the key file: "
+                "`wright apply` creates a new key",
                 path=private,
             )
             raise WrightError.from_code("user-keys", message, fix)

@@ -101,12 +101,12 @@ def _kernel(machine: LabMachine) -> list[Finding]:
         (
             machine.cgroups,
             _("writable control groups in /sys/fs/cgroup"),
-            _("in a container: start it with --privileged"),
+            _("if this machine is a container, start the container with --privileged"),
         ),
         (
             machine.namespaces or not machine.root,
             _("Linux namespaces and mounts"),
-            _("in a container: start it with --privileged"),
+            _("if this machine is a container, start the container with --privileged"),
         ),
     )
     return [

@@ -177,7 +177,7 @@ def _missing_fix(name: str) -> str:
     guess = closest_name(name, lab_names)
     question = _("did you mean `{suggestion}`?", suggestion=guess) + " " if guess else ""
     if not lab_names:
-        return _("create it with `wright lab up`")
+        return _("create a lab with `wright lab up`")
     return question + _(
         "create it with `wright lab up`; the labs on this machine are {names}", names=", ".join(lab_names)
     )

@@ -127,7 +127,7 @@ def _clear_remains(name: str, log: Log) -> None:
             raise WrightError.from_code(
                 "lab-left-behind",
                 _("cannot remove these parts of the lab: {leftovers}", leftovers=", ".join(leftovers)),
-                _("end the processes that use them, then run the command again"),
+                _("end the processes that use these parts, then run the command again"),
             )
         state.folder(name).mkdir(parents=True, exist_ok=True)  # this process holds its lock
 

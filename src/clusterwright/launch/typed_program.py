@@ -47,7 +47,7 @@ def _sbatch_fix(text: str, typed: Sequence[str]) -> str:
     options, omitted_options = train_options(text)
     added = [part for option in options.items() if option[0] not in typed for part in option]
     line = f"{shlex.join(('wright', 'train', *typed, *added))} -- {_program_in(text)}"
-    fix = _("write them as options before the program: {line}", line=line)
+    fix = _("write the settings as options before the program: {line}", line=line)
     if not omitted_options:
         return fix
     return _(

@@ -111,7 +111,7 @@ def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
 def test_a_number_that_is_not_there_names_those_that_are(tmp_path):
     """And says how to make one where there is none."""
     path = tmp_path / "bench.sqlite"
-    with pytest.raises(WrightError, match="run one: wright bench network"):
+    with pytest.raises(WrightError, match="run a bench first: wright bench network"):
         read(path, 1)
     number = save(path, run())
     with pytest.raises(WrightError, match=f"the most recent: {number}"):

@@ -110,7 +110,7 @@ def read(path: Path, number: int) -> Stored:
             fix = (
                 _("the most recent: {recent}", recent=", ".join(recent))
                 if recent
-                else _("run one: wright bench network")
+                else _("run a bench first: wright bench network")
             )
             message = _("{path} has no bench {number}", path=path, number=number)
             raise WrightError.from_code("bench-no-run", message, fix, exit_code=EXIT_USAGE)

@@ -24,7 +24,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
         raise WrightError.from_code(
             "lab-fault-option",
             _("{host} has no service `{name}`", host=host.name, name=name),
-            _("name one with --service, e.g. --service munge"),
+            _("name a service with --service, e.g. --service munge"),
             exit_code=EXIT_USAGE,
         )
 

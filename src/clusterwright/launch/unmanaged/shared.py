@@ -53,7 +53,10 @@ def _write_token(host: Host, named: str | None, token: str) -> dict[str, str]:
         raise WrightError.from_code(
             "no-runs-folder",
             _("{host} has no folder for runs that you can write", host=host.name),
-            _("name one on a file system of all nodes: export {variable}=FOLDER", variable=SHARED_VARIABLE),
+            _(
+                "name a folder on a file system that all nodes mount: export {variable}=FOLDER",
+                variable=SHARED_VARIABLE,
+            ),
         )
     return types
 

@@ -170,7 +170,11 @@ def _refuse_nonsense(nodes: int, ports: int, switch: FabricSwitch, ratio: float)
             message = _("{name}: {value} is less than 1", name=name, value=value)
             raise _refused("fabric-size", message, _("pass a value of at least 1"))
     if switch.port_bits_per_s <= 0:
-        raise _refused("fabric-size", _("the switch's ports have no rate"), _("give it as in 64x400G"))
+        raise _refused(
+            "fabric-size",
+            _("the switch's ports have no rate"),
+            _("write the number of ports and their rate, as in 64x400G"),
+        )
     if not 1 <= ratio <= switch.ports - 1:
         message = _(
             "switches of {ports} ports cannot have an oversubscription of {ratio:g} to 1",

@@ -101,7 +101,7 @@ def _refuse_duplicates(columns: tuple[str, ...], location: Location) -> None:
         finding = Finding(
             "predict-column-twice",
             _("the header names {names} more than once", names=names),
-            _("keep one column of each name"),
+            _("remove columns, so that each name has a single column"),
             (location,),
         )
         raise WrightError(finding, exit_code=EXIT_USAGE)

@@ -293,7 +293,7 @@ def _missing(cluster: Cluster, section: str, name: str | None, url: str) -> Iter
     else:
         message = _("software.{section} has no repository for its packages", section=section)
     fix = _(
-        "add it to software.repositories with its key, e.g. {name}: {{url: {url}}}, and set "
+        "add the repository to software.repositories with its key, e.g. {name}: {{url: {url}}}, and set "
         "software.{section}.repository to its name",
         name=name or section,
         url=url,

@@ -148,7 +148,8 @@ def time(cluster: Cluster) -> Iterator[Clash]:
                 "time-loop",
                 _("time server `{server}` itself synchronizes with the control hosts", server=server),
                 _(
-                    "use a server outside the cluster, or remove it: the control hosts then use their own clocks"
+                    "name a time server outside the cluster, or remove this server: the control hosts then "
+                    "use their own clocks"
                 ),
                 (("time", "servers", index), ("nodes",)),
             )

@@ -51,7 +51,7 @@ def networks(cluster: Cluster) -> Iterator[Clash]:
                     mtu=network.mtu,
                     name=name,
                 ),
-                _("set `mtu: 9000` (jumbo frames), or remove it; 65520 is for IPoIB only"),
+                _("set `mtu: 9000` (jumbo frames), or remove `mtu`; 65520 is for IPoIB only"),
                 (("networks", name, "mtu"), ("networks", name, "kind")),
             )
         if network.fabric == "rail-optimized" and network.rails == 1:
@@ -228,7 +228,7 @@ def _packages(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
         yield Clash(
             "ofed-repository",
             _("{driver} needs NVIDIA's repository, but software.repositories is empty", driver=rdma.driver),
-            _("add it to software.repositories, or set rdma.driver to inbox"),
+            _("add the repository to software.repositories, or set rdma.driver to inbox"),
             (("rdma", "driver"), ("software", "repositories")),
         )
 
@@ -254,7 +254,7 @@ def _roce(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
         yield Clash(
             "roce-unused",
             _("rdma.roce is set, but no network is of kind roce"),
-            _("remove it, or set `kind: roce` on the RoCE network"),
+            _("remove the `roce` settings, or set `kind: roce` on the RoCE network"),
             (("rdma", "roce"), ("networks",)),
         )
 

@@ -311,7 +311,10 @@ def _cpus(name: str, partition: Partition, group_name: str, group: NodeGroup) ->
                 group=group_name,
                 available=group.cpus.threads,
             ),
-            _("set cpus_per_gpu to {limit} or less, or remove it", limit=group.cpus.threads // gpus),
+            _(
+                "set cpus_per_gpu to {limit} or less, or remove cpus_per_gpu",
+                limit=group.cpus.threads // gpus,
+            ),
             (("partitions", name, "cpus_per_gpu"), ("nodes", group_name, "cpus")),
         )
 
@@ -329,6 +332,6 @@ def _memory(name: str, partition: Partition, group_name: str, group: NodeGroup) 
             available=human_size(capacity),
             group=group_name,
         )
-        fix = _("set memory_per_gpu to {limit} or less, or remove it", limit=limit)
+        fix = _("set memory_per_gpu to {limit} or less, or remove memory_per_gpu", limit=limit)
         locs = (("partitions", name, "memory_per_gpu"), ("nodes", group_name, "memory"))
         yield Clash("memory-per-gpu", message, fix, locs)

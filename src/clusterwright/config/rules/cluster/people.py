@@ -256,7 +256,10 @@ def accounting(cluster: Cluster) -> Iterator[Clash]:
     for loc in _accounting_settings(cluster):
         message = _("{field} needs slurmdbd, but accounting is disabled", field=dotted(loc))
         yield Clash(
-            "accounting-off", message, _("remove it, or set accounting.enabled to true"), (loc, _SWITCH)
+            "accounting-off",
+            message,
+            _("remove the setting, or set accounting.enabled to true"),
+            (loc, _SWITCH),
         )
 
 

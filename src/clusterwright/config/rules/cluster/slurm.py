@@ -119,7 +119,7 @@ def slurm_files(cluster: Cluster) -> Iterator[Clash]:
     """Check that `slurm.files` is set only for a site's own files; else the fields of the cluster file render them."""
     for name in () if cluster.slurm.is_of_site else cluster.slurm.files:
         message = _("{file} is rendered from the fields of the cluster file", file=name)
-        fix = _("remove it, or set slurm.defaults to slurm for a site's own files")
+        fix = _("remove the file from slurm.files, or set slurm.defaults to slurm for a site's own files")
         yield Clash("slurm-key", message, fix, (("slurm", "files", name), ("slurm", "defaults")))
 
 

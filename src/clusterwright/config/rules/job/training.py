@@ -55,7 +55,7 @@ def _gpus(job: Job, layout: Parallel) -> Iterator[Clash]:
             total=layout.replica * (layout.data or 1),
             gpus=gpus,
         )
-        fix = _("set data to {data}, or remove it", data=gpus // layout.replica)
+        fix = _("set `data` to {data}, or remove `data`", data=gpus // layout.replica)
         yield _clash(message, fix, (("parallel", "data"), *sides))
     if job.recovery.on_host_loss == "shrink" and (
         layout.data is not None or job.gpus_per_node % layout.replica

@@ -34,7 +34,10 @@ def partition_capacity(job: Job, cluster: Cluster) -> Iterator[Clash]:
 
 def _without_partition(cluster: Cluster) -> Clash:
     message = _("the job names no partition, and the cluster has no default partition")
-    fix = _("name one with --partition or `partition:`: {names}", names=names(cluster.partitions))
+    fix = _(
+        "name a partition with --partition or `partition:`; the partitions are {names}",
+        names=names(cluster.partitions),
+    )
     return Clash("missing-key", message, fix, (In("job", ("partition",)),))
 
 
