@@ -16,6 +16,9 @@ OTHERS = {
     "an Ansible inventory or another INI file": "[gpu]\ngpu1 ansible_host=10.0.0.1\n\n[gpu:vars]\nansible_user=root\n",
     "an sbatch script": "#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py\n",
     "a Terraform file": 'resource "aws_instance" "gpu" {\n  count = 8\n}\n',
+    "a DeepSpeed configuration": '{\n  "train_batch_size": 64,\n  "zero_optimization": {"stage": 3}\n}\n',
+    "a configuration of Hugging Face Accelerate": "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n",
+    "a model configuration of Hugging Face": '{\n  "hidden_size": 4096,\n  "model_type": "llama"\n}\n',
     "a Dockerfile": "FROM debian:12\nRUN apt-get update\n",
 }
 

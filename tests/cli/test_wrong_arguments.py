@@ -180,7 +180,7 @@ def test_the_system_of_a_bundle_is_named_as_typed(command):
 
     error = command("bundle", "--os", "ubuntu22.04", "--out", "b.tar").stderr
 
-    assert "os cannot be `ubuntu22.04`" in error
+    assert "--os: `ubuntu22.04` is not a supported operating system" in error
     assert "fix: did you mean `ubuntu-22.04`?" in error
 
 
@@ -188,4 +188,21 @@ def test_the_example_of_bios_apply_has_the_host_and_the_setting(command):
     """NAME VALUE is written as NAME=VALUE."""
     error = command("bios", "apply", "gpu-node1", "SriovGlobalEnable", "Enabled").stderr
 
-    assert "`wright bios apply gpu-node1 SriovGlobalEnable=Enabled`" in error
+    assert "fix: write wright bios apply gpu-node1 SriovGlobalEnable=Enabled" in error
+
+
+def test_a_setting_without_its_sign_is_written_with_it(command, tmp_path):
+    """In place of a second job file, which nobody typed."""
+    (tmp_path / "job.yaml").write_text("name: t\ncommand: [train.py]\nnodes: 1\ntime: 10m\n")
+
+    done = command("train", "job.yaml", "--local", "--set", "time", "2h")
+
+    assert done.returncode == 2
+    assert "unexpected argument `2h` after job.yaml\nfix: write --set time=2h\n" in done.stderr
+
+
+def test_heal_has_a_trial_run_of_another_name(command):
+    """An operator who is told that there is none leaves the option out, and hosts are repaired."""
+    done = command("heal", "--dry-run")
+
+    assert "fix: write --plan in place of --dry-run" in done.stderr

@@ -37,6 +37,7 @@ _EQUIVALENTS = {
     "--since": "-S --starttime --from",
     "--hosts": "-w --nodelist --node --limit --host -H",
     "--dry-run": "--check --dryrun -n --plan --what_if",
+    "--plan": "--dry_run --dryrun --check --check_only --diff --what_if --noop -n",
     "--yes": "--auto_approve -y --assume_yes --no_confirm",
     "--cluster": "-i --inventory --config -c -f --file --filename",
     "--follow": "-f --watch --tail",
@@ -58,7 +59,7 @@ _GLOBAL_EQUIVALENTS = {
     "--verbose": "--debug --verbos -vv -vvv --trace_back",
     "--lang": "--language --locale",
 }
-_FLAGS = ("--dry-run", "--yes", "--follow", "--json", *_GLOBAL_EQUIVALENTS)
+_FLAGS = ("--dry-run", "--plan", "--yes", "--follow", "--json", *_GLOBAL_EQUIVALENTS)
 # What other tools write as an option, and a command here as an argument.
 _RUN = "--job --run --job_id --id --jobid -j --name"
 _FILE = "-f --file --filename -c --config -i --input --path --trace --log"

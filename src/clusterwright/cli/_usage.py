@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +32,7 @@ from clusterwright.cli._misplaced import (
     repeated_lines,
     verb_line,
 )
+from clusterwright.cli._number_spelling import number_spelling, share_spelling
 from clusterwright.cli._other_names import alias_of, command_fix, rank_choices
 from clusterwright.cli._show import cluster_option
 from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError, did_you_mean
@@ -47,11 +47,8 @@ _SIMILAR_CHOICE = 0.6
 _MOST_OPTIONS = 12  # that a fix lists
 _UNIT = re.compile(r"[kMGTP]?B|[KMGTP]iB|Gbit/s|GB/s|[kM]?W|s|m|min|h|d|w")
 _SPECS = (".yaml", ".yml")
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_RATIO = re.compile(r"(\d+(?:\.\d+)?) ?(?::1|[x%])?$")  # 1,5 with its comma replaced, 2:1 or 2x
-_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGbBtT])")
+_UNITS = {"%": "0.01", "s": "1", "ms": "0.001", "us": "0.000001", "min": "60", "h": "3600"}
 _LIMIT = re.compile(r"Must be (>=|<=|>|<) (\S+)")  # of Cyclopts
-_FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
 
 
 def usage_error(error: CycloptsError) -> WrightError:
@@ -330,7 +327,9 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
             if is_integer
             else _("{option}: `{value}` is not a number", option=option, value=value)
         )
-        if spelling := _number(value, is_integer=is_integer):
+        if not is_integer and (spelling := share_spelling(value)):
+            return message, _("write {number}", number=prefix + spelling)
+        if spelling := number_spelling(value, is_integer=is_integer):
             return message, _("write {number}", number=prefix + spelling)
         example = "8" if is_integer else "1.5"
         fix = _("write digits only, such as {number}", number=prefix + example)
@@ -353,30 +352,6 @@ def _meaning(error: CycloptsError, argument: Argument) -> str:
     documented = app.assemble_argument_collection(parse_docstring=True) if app and app.default_command else ()
     text = next((other.parameter.help or "" for other in documented if other.name == argument.name), "")
     return re.split(r"\. |。", _(" ".join(text.split())))[0].rstrip(".。")
-
-
-def _number(text: str, *, is_integer: bool) -> str:
-    """Return how to write a number that has a comma, a suffix or a decimal point; empty if the text is none.
-
-    A count of tokens with k is often a power of two, so that both are named.
-    """
-    stripped = text.strip().replace("_", "").lstrip("+")
-    if _THOUSANDS.fullmatch(stripped):
-        return stripped.replace(",", "")
-    if not is_integer and (number := _RATIO.match(stripped.replace(",", "."))):
-        return number[1]
-    if match := _SUFFIXED.fullmatch(stripped):
-        letter = match[2].lower()
-        expanded = Decimal(match[1]) * _FACTORS[letter]
-        binary = (
-            _(" or {number}", number=int(Decimal(match[1]) * 1024)) if letter == "k" and is_integer else ""
-        )
-        return f"{int(expanded)}{binary}"
-    try:
-        value = Decimal(stripped)
-    except ArithmeticError:
-        return ""
-    return str(int(value)) if value.is_finite() and value == int(value) and abs(value) < 10**18 else ""
 
 
 _HANDLERS: dict[type[CycloptsError], Callable[[Any], tuple[str, str]]] = {

@@ -70,6 +70,25 @@ _TOOLS = (
         _at_line_starts(r"FROM\s+\S+", r"(RUN|CMD|COPY|ENTRYPOINT|WORKDIR)\s"),
         N_("build the image, then name it as `container` of a job file: wright explain container"),
     ),
+    Tool(
+        N_("a DeepSpeed configuration"),
+        _at_line_starts(
+            r"[{ \t]{0,8}['\"]?(train_batch_size|train_micro_batch_size_per_gpu|zero_optimization)['\"]?\s*:"
+        ),
+        N_(
+            "pass the path of this file to your program in `command` of a job file: `wright schema job` shows its keys"
+        ),
+    ),
+    Tool(
+        N_("a configuration of Hugging Face Accelerate"),
+        _at_line_starts(r"distributed_type\s*:", r"(num_processes|num_machines|compute_environment)\s*:"),
+        N_("write a job file with `nodes` and `gpus_per_node`: `wright schema job` shows its keys"),
+    ),
+    Tool(
+        N_("a model configuration of Hugging Face"),
+        _at_line_starts(r"[{ \t]{0,8}['\"]model_type['\"]\s*:", r"[{ \t]{0,8}['\"]hidden_size['\"]\s*:"),
+        N_("plan commands read such a file: `wright plan size --model FILE`"),
+    ),
 )
 
 

@@ -58,7 +58,14 @@ def resolve_job(
     file = Path(arguments[0])
     if file.suffix in JOB_SUFFIXES:
         if len(arguments) > 1:
-            fix = _("run one job file at a time: wright train {file}", file=shlex.quote(str(file)))
+            names = [text for text in overrides.assignments if "=" not in text]
+            pairs = zip(names, arguments[1:], strict=False)
+            settings = " ".join(shlex.join(("--set", f"{name}={value}")) for name, value in pairs)
+            fix = (
+                _("write {setting}", setting=settings)
+                if settings
+                else _("run one job file at a time: wright train {file}", file=shlex.quote(str(file)))
+            )
             raise WrightError.from_code(
                 "train-words",
                 _("unexpected argument `{argument}` after {file}", argument=arguments[1], file=file),
