@@ -34,10 +34,12 @@ def test_a_file_that_is_there_is_kept(tmp_path):
     assert out.read_text() == "mine"
 
 
-def test_a_folder_that_is_not_there(tmp_path):
-    """The system's reason is quoted."""
-    with pytest.raises(WrightError, match="No such file or directory"):
-        init(out=tmp_path / "none" / "cluster.yaml")
+def test_a_folder_that_is_a_file(tmp_path):
+    """The system's reason is quoted; a folder that is missing is created."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(WrightError, match=r"Not a directory|File exists"):
+        init(out=tmp_path / "file" / "cluster.yaml")
 
 
 def test_the_next_commands_are_said(tmp_path, capsys):

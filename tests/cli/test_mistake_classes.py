@@ -245,8 +245,8 @@ def test_a_path_that_the_variable_names_is_no_path_that_was_searched(command):
     """And the fix does not propose to export the variable."""
     done = command("render", "--out", "x", env=os.environ | {"CLUSTERWRIGHT_CLUSTER": "/no/prod.yaml"})
 
-    assert "tried /no/prod.yaml (named by $CLUSTERWRIGHT_CLUSTER)" in done.stderr
-    assert "fix: correct $CLUSTERWRIGHT_CLUSTER" in done.stderr
+    assert "$CLUSTERWRIGHT_CLUSTER names /no/prod.yaml, which does not exist" in done.stderr
+    assert "fix: correct the variable" in done.stderr
     assert "export" not in done.stderr
 
 
@@ -269,14 +269,17 @@ def test_the_fix_of_a_setting_without_an_equals_sign_has_the_typed_host(command)
 @pytest.mark.parametrize(
     ("line", "fix"),
     [
-        ("cancel 101 102", "run the command for each of them: wright cancel 101; wright cancel 102"),
+        ("cancel 101 102", "run the command for each JOB: wright cancel 101; wright cancel 102"),
         (
             "heal approve 3 4",
-            "run the command for each of them: wright heal approve 3; wright heal approve 4",
+            "run the command for each ID: wright heal approve 3; wright heal approve 4",
         ),
         ("logs --tail 100", "wright logs JOB | tail -n 100"),
         ("image build --out x -t me/gpt:latest", "write --tag me/gpt:latest in place of -t"),
-        ("image build --out x -f Dockerfile", "leave out -f: `Dockerfile` is not a cluster file"),
+        (
+            "image build --out x -f Dockerfile",
+            "leave out -f and the folder: the command writes the Dockerfile",
+        ),
         ("apply -i hosts.ini", "leave out -i: `hosts.ini` is not a cluster file"),
         ("apply -i site.yaml", "write --cluster site.yaml in place of -i"),
     ],
@@ -384,7 +387,7 @@ def test_an_unknown_option_before_the_program_has_no_line():
         ("cancel 1 2 3 4", 'for name in 1 2 3 4; do wright cancel "$name"; done'),
         ("logs --tail 100 -f worker-0", "wright logs worker-0 | tail -n 100"),
         ("logs --tail", "wright logs JOB | tail -n 20"),
-        ("image build -t me/gpt --out o", "write --tag in place of -t"),
+        ("image build -t me/gpt --out o", "write --tag me/gpt in place of -t"),
         ("image build -f Dockerfile .", "leave out -f and the folder: the command writes the Dockerfile"),
     ],
 )

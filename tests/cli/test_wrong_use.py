@@ -44,7 +44,7 @@ REST = {
     "plan size": "--model llama3-8b --gpu h100-sxm-80gb --gpus 8 --tokens 1e9", "plan storage": "--dataset 1TB",
     "remove-hosts": "gpu-node4 --dry-run", "render": "--out out", "rollback": "--dry-run", "schema": "cluster",
     "simulate": "--teams 2 --days 1", "top": "--batch", "train": "job.yaml --dry-run", "tune training": "job.yaml",
-    "upgrade": "--slurm 26.05 --dry-run", "validate": "cluster.yaml", "why": "slurm.conf",
+    "upgrade": "--slurm 26.05 --dry-run", "validate": "cluster.yaml", "why": "job.log",
 }  # fmt: skip
 ENDLESS = {"demo", "heal watch", "mcp", "web"}  # serve or work until stopped: only their files are tried
 QUIET_READERS = (
@@ -80,6 +80,7 @@ def folder(tmp_path):
         ("train.py", ""),
         ("table.csv", "a,b\n1,2\n"),
         ("slurm.conf", "ClusterName=x\n"),
+        ("job.log", "step 1 loss 2\n"),
     ):
         (files / name).write_text(text)
     (files / "folder").mkdir()

@@ -28,9 +28,7 @@ def test_a_file_without_permission_names_its_owner_as_the_fix(tmp_path):
 
     assert fix == f"ask its owner for read permission: `namei -l {file}` shows owner and mode"
     assert unreadable_fix(FileNotFoundError(ENOENT, "No such file"), file, "another path") == "another path"
-    with pytest.raises(
-        SpecError, match=rf"the path is a folder: name a file, such as one that `ls {tmp_path}` shows"
-    ):
+    with pytest.raises(SpecError, match=rf"is a folder; name a file, such as one that `ls {tmp_path}` shows"):
         load_cluster(tmp_path)
 
 
@@ -58,7 +56,8 @@ def test_markers_of_a_merge_have_their_own_fix():
     finding, *_others = findings_of(text)
 
     number = len(CAMPUS.read_text().splitlines()) + 1
-    assert f"finish the merge: choose one side of the conflict that begins at line {number}" in finding.fix
+    assert finding.message == "the file has the markers of an unfinished merge"
+    assert [place.line for place in finding.places] == [number, number + 2, number + 4]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -231,9 +231,6 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
     message = _("unexpected argument `{argument}`", argument=" ".join(unused))
     if line := _comparison(error):
         return message, _("to compare two files: {line}", line=line)
-    if numbers := _numbers_of(error, unused):
-        lines = "; ".join(f"{command} {number}" for number in numbers)
-        return message, _("run the command for each of them: {line}", line=lines)
     valid_options = _options_of(error)
     if unused[0].endswith(_SPECS) and "--cluster" in valid_options:
         return message, _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
@@ -268,14 +265,6 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
         if names
         else _("omit the argument: `{command}` takes the options {options}", command=command, options=options)
     )
-
-
-def _numbers_of(error: UnusedCliTokensError, unused: Sequence[str]) -> list[str]:
-    """Return all numbers of a line if one more than its only argument is given, such as job ids; else none."""
-    positional = [argument for argument in _arguments_of(error) if not argument.name.startswith(("-", "*"))]
-    numbers = [token for token in _after_command(error) if token.isdecimal()]
-    is_more = len(positional) == 1 and len(numbers) == len(unused) + 1
-    return numbers if is_more and {*unused} <= {*numbers} else []
 
 
 def _options(arguments: Iterable[Argument]) -> str:

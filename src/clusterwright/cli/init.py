@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from typing import Literal
@@ -48,7 +49,8 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
             if not has_schema:
                 write_atomic(schema, schema_text("cluster"))
     except OSError as error:
-        out.unlink(missing_ok=True)
+        with suppress(OSError):  # also if a folder of the path is a file
+            out.unlink()
         if error.errno in FULL:
             raise
         raise WrightError.from_code(
