@@ -58,7 +58,7 @@ def is_supported_key(key: str, slurm_release: str, line: str = "") -> bool:
 
 
 def omit_keys(values: Mapping[str, Value], *keys: str) -> dict[str, Value]:
-    """Return the values without those keys, which are in lower case."""
+    """Return the values without those keys; both are in lower case, as the parser returns them."""
     return {key: value for key, value in values.items() if key not in keys}
 
 

@@ -28,7 +28,7 @@ def state_folder(cluster: str) -> Path:
 
 
 def _exchangeable_state(step: PathStep, risk: str) -> WrightError:
-    """Return the error of a state folder in which another user could exchange the secrets."""
+    """Return the error of a state folder in which another user could exchange the secrets; `risk`: a code."""
     if risk == FOREIGN:
         message = _("{folder} belongs to another user, who could exchange the secrets", folder=step.path)
     else:

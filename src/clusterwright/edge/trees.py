@@ -116,7 +116,7 @@ def _exchange(folder: Path, new_tree: Path, old_tree: Path) -> None:
 
 
 def _refusal(step: PathStep, risk: str) -> WrightError:
-    """Return the error of a folder or link that others can exchange."""
+    """Return the error of a folder or link that others can exchange; `risk`: FOREIGN or WRITABLE."""
     if risk == FOREIGN:
         message = _("{folder} belongs to another user, who could exchange the files", folder=step.path)
     else:

@@ -81,7 +81,7 @@ class Upgrade:
         return f"{BACKUP_FOLDER}/{self.when}"
 
     def has_new(self, host: str) -> bool:
-        """Return whether the installed Slurm programs on the host have the new release."""
+        """Return True if the host's Slurm programs have the new release; False also if the host does not respond."""
         return is_of(version_of(self.run(host, VERSION).out), self.target)
 
 

@@ -19,7 +19,7 @@ A100 = ["NVIDIA A100-SXM4-80GB"]
         ({}, None),
         ({"gpus": A100 * 8}, None),
         ({"sees_token": False}, "does not see /shared/runs of this machine"),
-        ({"writes_folder": False}, "user id 1000 cannot write /shared/runs"),
+        ({"writes_folder": False}, "the user id 1000 on this host, which cannot write /shared/runs"),
         ({"torch": None}, "the host's Python has no PyTorch"),
         ({"gpus": A100}, "the host has 1 GPUs, the job needs 2"),
         ({"ends_sessions": True}, "ends all processes of a user with the session"),

@@ -90,7 +90,7 @@ def _late_links(bench: str, passes: Sequence[Times], bound: Bound, well: set[str
         if {*ends} <= well and min(several) > bound.most:
             status = Status.FAIL if len(several) >= LEAST_REPEATS else Status.WARN
             observed = _(
-                "{amount}{times}; both hosts are faster with other hosts",
+                "a message takes {amount}{times}; both hosts are faster with other hosts",
                 amount=amount(min(several), "s"),
                 times=_times(several),
             )

@@ -115,7 +115,10 @@ def _hosts(passes: Passes) -> Iterator[Observation]:
 
 
 def slow_links(passes: Passes) -> Iterator[tuple[Pair, Observation]]:
-    """Yield paths slower than both ends are with others, by the best rates known when each was measured."""
+    """Yield paths with less than OF_ENDS.least of the rate that both ends reach with other hosts, in every pass.
+
+    The rates of the ends are the best that were known when the path was measured.
+    """
     shares: dict[Pair, tuple[float, ...]] = {}
     sends: dict[str, float] = {}
     receives: dict[str, float] = {}

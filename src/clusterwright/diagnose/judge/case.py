@@ -38,7 +38,7 @@ class Case:
 
 
 def cases(observations: Observations) -> list[Case]:
-    """Return one case for each mode and role with sightings."""
+    """Return a case for each failure mode and role (root, cascade and others) that has sightings."""
     grouped: dict[tuple[str, str], list[Sighting]] = {}
     for sighting in observations.sightings:
         grouped.setdefault((sighting.mode.id, sighting.role), []).append(sighting)

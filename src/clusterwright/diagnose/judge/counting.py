@@ -109,7 +109,11 @@ def of_collectives(sightings: Sequence[Sighting]) -> Count | None:
 
 
 def absent(sightings: Sequence[Sighting]) -> str:
-    """Return the one rank that does not wait while all others do; empty if there is not exactly one."""
+    """Return the one rank that does not wait while all others do; empty if there is not exactly one.
+
+    At least _MIN_RANKS must wait. The rank with the highest number is never returned: logs do not tell how many ranks
+    there are.
+    """
     numbers = {ascii_int(sighting.rank) for sighting in sightings}
     ranks = {number for number in numbers if number is not None}
     if len(ranks) < _MIN_RANKS or max(ranks) != len(ranks):  # a log may name any rank

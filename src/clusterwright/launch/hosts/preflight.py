@@ -95,7 +95,11 @@ def host_problems(
     elif not survey["writes_folder"]:
         yield Problem(
             name,
-            _("user id {user} cannot write {folder}", user=survey["user"], folder=folder),
+            _(
+                "the account has the user id {user} on this host, which cannot write {folder}",
+                user=survey["user"],
+                folder=folder,
+            ),
             _("give the account the same user id on all hosts"),
         )
     if survey["torch"] is None:

@@ -124,7 +124,7 @@ class Device:
         return {"copy": 2 * count * 4 / copy, "triad": 3 * count * 4 / triad, "wrong": wrong}
 
     def copies(self, request: Json) -> Json:
-        """Measure bytes/s of copies from pinned host memory to this device, and back."""
+        """Measure bytes/s of copies from host memory (pinned with CUDA) to this device and back; count wrong values."""
         source = torch.arange(request["bytes"] // 4, dtype=torch.int32)
         back = torch.zeros_like(source)
         if self.cuda:

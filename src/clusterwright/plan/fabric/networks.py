@@ -47,7 +47,10 @@ def networks(
 
     `storage_switch` None: the first usual model that is large enough. Storage: two ports of each node and storage
     server, without oversubscription, in as few levels as possible. Management: two ports of each node, and one of
-    each switch of the other two networks; a star, because it carries little traffic.
+    each switch of the other two networks; a star, or an oversubscribed fat tree where a star is too small.
+
+    Raises:
+        WrightError: no usual switch model, or not `storage_switch`, is large enough.
     """
     ends = compute.nodes + storage_servers
     storage = _first_feasible(

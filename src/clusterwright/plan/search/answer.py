@@ -77,7 +77,7 @@ def _ranked(
 
 
 def _in_order(losses: Iterable[Loss]) -> tuple[Loss, ...]:
-    """Sort losses by their family, the simplest first."""
+    """Sort the families of layouts that are not the best: data parallel first, offload last."""
     return tuple(sorted(losses, key=lambda loss: -FAMILIES.index(loss.family)))
 
 

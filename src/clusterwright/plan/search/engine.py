@@ -126,7 +126,7 @@ class Searcher:
             self._predict(Fitting(rows, part.schedule, part.memory[could], part.feasible[could]), state)
 
     def _predict(self, part: Fitting, state: SearchState) -> None:
-        """Predict some rows with the full model and retain the best layouts."""
+        """Predict the feasible layouts of these rows with the full model, count them, and retain the best."""
         state.evaluated += int(np.count_nonzero(part.feasible))
         block = self._block(part.rows, part.schedule)
         family = family_of(block)

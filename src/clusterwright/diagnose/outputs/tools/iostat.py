@@ -23,7 +23,8 @@ _STACKED = re.compile(r"dm-|md")  # of other devices, which iostat lists too
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
     """Yield a finding for each device that is full or slow by the medians of its reports, else a normal value.
 
-    The first of several reports is left out: it is the mean since boot.
+    Full: at least FULL_PERCENT busy, and a long wait or queue; busy alone is normal. Slow: waits of SLOW_WAIT_MS or
+    more. The first of several reports is left out: it is the mean since boot.
     """
     reports = list(tables(rows, ("device", "%util")))
     values: dict[str, list[tuple[float, float, float]]] = defaultdict(list)

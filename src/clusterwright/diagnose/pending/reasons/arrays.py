@@ -23,7 +23,7 @@ def task_limit(facts: Facts) -> Waiting:
             len(running),
             limit=limit,
         ),
-        _("when a task of the array ends"),
+        _("as soon as a running task of this job array ends"),
         StartCommand(
             f"scontrol update jobid={array} ArrayTaskThrottle={limit + 1}",
             "user",

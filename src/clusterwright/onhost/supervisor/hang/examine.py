@@ -58,7 +58,7 @@ class Examination:
         self._offset, self._dump_requested = 0, False
 
     def due(self, now: float) -> float:
-        """Return the seconds until the next sample is due."""
+        """Return the seconds until the next sample is due; 0 if it is due now, or if there is none yet."""
         return max(0.0, self._samples[-1].time + POLL_INTERVAL_S - now) if self._samples else 0.0
 
     def poll(self, now: float) -> Optional[HangFinding]:
