@@ -184,7 +184,7 @@ def test_a_file_to_execute_and_a_name_of_the_path_are_programs(command, files):
         assert command("train", "--cluster", "site.yaml", "--dry-run", *words).returncode == 0
 
 
-@pytest.mark.parametrize("options", [["--to", "safetensors"], ["--to", "safetensors", "--from", "torch"], []])
+@pytest.mark.parametrize("options", [["--to", "safetensors"], []])
 def test_a_file_becomes_a_checkpoint_before_it_is_converted(command, files, options):
     """The fix has both lines, with the file and the target that were typed."""
     done = command("checkpoints", "convert", "model.pt", "out", *options)

@@ -6,6 +6,7 @@ HOSTS = ("onhost/", "runtime/", "lab/")  # programs on hosts, jobs, and virtual 
 OURS = {
     "catalog/fitted.py": "data of this package",
     "catalog/hf.py": "the user's own file",
+    "config/yaml_syntax.py": "the user's own file",
     "check/bench/store.py": "the operator's own database",
     "diagnose/knowledge.py": "the operator's own cache",
     "edge/certificates.py": "the operator's own state",

@@ -162,8 +162,8 @@ RULES: Mapping[str, tuple[OptionRule, ...]] = {
         OptionRule(
             ("--to", "--from"),
             "checkpoint-form",
-            N_("a checkpoint is converted --to torch, dcp or safetensors, or --from torch or dcp"),
-            N_("pass one of them"),
+            N_("exactly one of --to (torch, dcp or safetensors) and --from (torch or dcp) is required"),
+            N_("pass --to FORMAT or --from FORMAT"),
             least=1,
         ),
     ),

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from decimal import Decimal
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +33,6 @@ from clusterwright.cli._misplaced import (
     repeated_lines,
     verb_line,
 )
-from clusterwright.cli._number_spelling import number_spelling, share_spelling
 from clusterwright.cli._other_names import alias_of, command_fix, rank_choices
 from clusterwright.cli._show import cluster_option
 from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError, did_you_mean
@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 _LEAST_SIMILAR = 0.75  # ratio of an option's name and the suggested one
 _SIMILAR_CHOICE = 0.6
 _MOST_OPTIONS = 12  # that a fix lists
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_RATIO = re.compile(r"(\d+(?:\.\d+)?) ?(?::1|x)?$")  # 1,5 with its comma replaced, 2:1 or 2x
+_PERCENTAGE = re.compile(r"(\d+(?:\.\d+)?) ?%")
+_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGbBtT])")
+_FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
 _UNIT = re.compile(r"[kMGTP]?B|[KMGTP]iB|Gbit/s|GB/s|[kM]?W|s|m|min|h|d|w")
 _SPECS = (".yaml", ".yml")
 _UNITS = {"%": "0.01", "s": "1", "ms": "0.001", "us": "0.000001", "min": "60", "h": "3600"}
@@ -333,6 +338,36 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
     if not guess and alias_of(value, choices):
         guess = _("did you mean {names}?", names=f"`{nearest[0]}`") + " "
     return message, guess + _("choose one of {choices}", choices=", ".join(nearest))
+
+
+def share_spelling(text: str) -> str:
+    """Return a percentage as a share of 1, 5% as 0.05; empty for another text."""
+    match = _PERCENTAGE.fullmatch(text.strip().replace(",", "."))
+    return f"{(Decimal(match[1]) / 100).normalize():f}" if match else ""
+
+
+def number_spelling(text: str, *, is_integer: bool) -> str:
+    """Return how to write a number that has a comma, a suffix or a decimal point; empty if the text is none.
+
+    A count of tokens with k is often a power of two, so that both are named.
+    """
+    stripped = text.strip().replace("_", "").lstrip("+")
+    if _THOUSANDS.fullmatch(stripped):
+        return stripped.replace(",", "")
+    if not is_integer and (number := _RATIO.match(stripped.replace(",", "."))):
+        return number[1]
+    if match := _SUFFIXED.fullmatch(stripped):
+        letter = match[2].lower()
+        expanded = Decimal(match[1]) * _FACTORS[letter]
+        binary = (
+            _(" or {number}", number=int(Decimal(match[1]) * 1024)) if letter == "k" and is_integer else ""
+        )
+        return f"{int(expanded)}{binary}"
+    try:
+        value = Decimal(stripped)
+    except ArithmeticError:
+        return ""
+    return str(int(value)) if value.is_finite() and value == int(value) and abs(value) < 10**18 else ""
 
 
 def _meaning(error: CycloptsError, argument: Argument) -> str:

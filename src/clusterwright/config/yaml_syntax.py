@@ -63,7 +63,7 @@ def _json_finding(source: Source, fix: str) -> Finding | None:
         json_fix = next((_(text) for start, text in fixes.items() if error.msg.startswith(start)), fix)
         message = _("the file is not valid JSON: {problem}", problem=error.msg)
         return Finding("yaml-syntax", message, json_fix, (source.spot(error.lineno, error.colno),))
-    except RecursionError:
+    except (RecursionError, ValueError):  # too deep, or a number with too many digits
         return None
     return None
 

@@ -17,11 +17,11 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch.distributed import checkpoint as dcp
 
+from clusterwright.onhost.lib.partial_folder import PartialFolder
 from clusterwright.runtime import load
 from clusterwright.runtime.checkpoints import convert as converting
 from clusterwright.runtime.checkpoints import forms, tree
 from clusterwright.runtime.checkpoints.convert import Refused, convert, write_step
-from clusterwright.runtime.checkpoints.partial_folder import PartialFolder
 
 pytestmark = pytest.mark.train
 

@@ -22,10 +22,10 @@ from typing import Any
 
 import torch
 
+from clusterwright.onhost.lib.partial_folder import PartialFolder
 from clusterwright.runtime.checkpoints import disk, forms, manifest, part, tree
 from clusterwright.runtime.checkpoints.checkpoint import load
 from clusterwright.runtime.checkpoints.part import Chunk
-from clusterwright.runtime.checkpoints.partial_folder import PartialFolder
 from clusterwright.runtime.checkpoints.source import Damaged
 
 RANDOM = "the random states of its ranks"
@@ -54,8 +54,8 @@ def convert(
         Refused: the options exclude each other, the target exists, or the conversion is not possible.
     """
     if (to or origin) not in forms.FORMS or bool(to) == bool(origin) or origin == "safetensors":
-        message = "a checkpoint is converted --to torch, dcp or safetensors, or --from torch or dcp"
-        raise Refused("checkpoint-form", message, "pass one of them")
+        message = "exactly one of --to (torch, dcp or safetensors) and --from (torch or dcp) is required"
+        raise Refused("checkpoint-form", message, "pass --to FORMAT or --from FORMAT")
     if os.path.lexists(target):
         raise Refused("checkpoint-target-there", f"{target} exists already", "choose another path")
     omissions = to_other(source, target, to, name) if to else from_other(source, target, str(origin), name)
