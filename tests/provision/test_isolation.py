@@ -330,12 +330,14 @@ def test_without_dropped_packets_only_a_tick_in_ten_seconds_starts_programs(netw
         line for line in commands if line.split()[0] in {"sleep", "nft", "stdbuf", "grep", "awk", "id"}
     ]
 
-    assert sorted(programs) == [
+    ticks = programs.count("sleep 10")  # lines of two processes in one trace may run into each other
+    assert 1 <= ticks <= 2, trace
+    assert sorted(set(programs)) == [
         "nft -n list set inet clusterwright_users requests",
-        "sleep 10",
         "sleep 10",
         "stdbuf -oL nft monitor trace",
     ], trace
+    assert len(programs) == ticks + 2, trace
 
 
 def test_the_service_ends_without_its_reports(network):
