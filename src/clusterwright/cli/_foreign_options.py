@@ -296,7 +296,7 @@ def is_omitted(command: str, option: str) -> bool:
 
 def _may_be_cluster(value: str) -> bool:
     """Return True for ssh://HOST, `here` and a name that a cluster file has, unlike hosts.ini and Dockerfile."""
-    return value == "here" or value.startswith("ssh:") or Path(value).suffix in (".yaml", ".yml")
+    return value == "here" or value.startswith("ssh:") or Path(value).suffix in _SPECS
 
 
 def _argument_or_nothing(command: str, option: str, value: str, valid_options: Collection[str]) -> str:

@@ -86,7 +86,6 @@ def _parse_driver_version(text: str) -> None:
 def _parse_os(text: str) -> None:
     """Refuse an unknown system; one that another replaces is refused with the cluster file, with the migration."""
     from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
-    from clusterwright.i18n import _
     from clusterwright.platforms import platform_names
     from clusterwright.platforms.replaced import replaced
 

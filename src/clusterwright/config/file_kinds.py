@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from clusterwright.config.other_files import tool_of
+from clusterwright.config.other_files import CLUSTER_KEYS, JOB_KEYS, tool_of
 from clusterwright.errors import Finding, Location
 from clusterwright.i18n import N_, _
 
@@ -69,10 +69,9 @@ _TORCH = re.compile(rb"(?s)PK\x03\x04.{26}[^/\x00]{1,99}/(?:data\.pkl|\.format_v
 _DIRECTIVE = re.compile(r"^#SBATCH\s", re.MULTILINE)
 _SHEBANG = re.compile(r"#!.*\b(python|bash|sh|zsh)\d*(?:\.\d+)?\s*$", re.MULTILINE)
 _LOG = re.compile(r"^(?:slurmstepd|srun|slurmd): |^Traceback \(most recent call last\):$", re.MULTILINE)
-_CLUSTER = re.compile(r"^['\" \t{]*(?:networks|partitions|storage|users|teams|lab)['\"]?\s*:", re.MULTILINE)
-_JOB = re.compile(
-    r"^['\" \t{]*(?:command|recipe|gpus_per_node|checkpoint|recovery|elastic|container)['\"]?\s*:",
-    re.MULTILINE,
+_CLUSTER, _JOB = (
+    re.compile(rf"^['\" \t{{]*(?:{'|'.join(keys)})['\"]?\s*:", re.MULTILINE)
+    for keys in (CLUSTER_KEYS, JOB_KEYS)
 )
 STEP = re.compile(r"step-\d{8}")
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from clusterwright.config.clash import Clash, In
 from clusterwright.config.field import Section
+from clusterwright.config.other_files import CLUSTER_KEYS, JOB_KEYS
 from clusterwright.config.reader import read
 from clusterwright.config.rules import clashes
 from clusterwright.config.source import Loc, Source, dotted
@@ -33,8 +34,6 @@ SpecModel = TypeVar("SpecModel", bound=Section)
 _ADDRESS = re.compile(r"([a-z]+):/{1,2}(\S+)")  # pathlib makes one slash of two
 _MOST_ENTRIES = 1000  # of a folder, among which a file with a similar name is searched
 _MOST_BYTES = 16 * 1024 * 1024  # a slurm.conf; the readers of cluster and job files accept less
-_OF_A_CLUSTER = ("networks", "partitions", "storage", "users", "teams", "lab")
-_OF_A_JOB = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "elastic", "container")
 
 
 def load_cluster(path: str | Path) -> Cluster:
@@ -161,11 +160,11 @@ def kind_of(source: Source) -> Kind:
 
 def has_cluster_keys(values: Mapping[str, Any]) -> bool:
     """Return True for values that only a cluster file has."""
-    return isinstance(values.get("nodes"), dict) or any(key in values for key in _OF_A_CLUSTER)
+    return isinstance(values.get("nodes"), dict) or any(key in values for key in CLUSTER_KEYS)
 
 
 def _has_job_keys(values: Mapping[str, Any]) -> bool:
-    return any(key in values for key in _OF_A_JOB)
+    return any(key in values for key in JOB_KEYS)
 
 
 def require_kind(source: Source, kind: Kind) -> None:

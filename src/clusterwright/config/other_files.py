@@ -9,6 +9,9 @@ from clusterwright.errors import Finding, Location
 from clusterwright.i18n import N_, _
 
 _HEAD = 64 * 1024  # characters that are searched
+# Keys by which a file is taken for a cluster file or a job file, besides `nodes`, which both have.
+CLUSTER_KEYS = ("networks", "partitions", "storage", "users", "teams", "lab")
+JOB_KEYS = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "elastic", "container")
 # Keys that only a cluster or job file has at its top: it is one with a wrong key, not a file of another tool.
 _OURS = re.compile(r"^['\"]?(nodes|partitions|command|recipe|gpus_per_node)['\"]?\s*:", re.MULTILINE)
 

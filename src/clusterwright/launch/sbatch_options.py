@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from clusterwright.slurm.records import limit_seconds
 from clusterwright.units import format_duration
 
 _DIRECTIVE = re.compile(r"^#SBATCH\s+(\S.*)$", re.MULTILINE)
@@ -28,7 +29,7 @@ def train_options(text: str) -> tuple[dict[str, str], list[str]]:
         _FINISHED.fullmatch(typed.get("dependency", "")),
     )
     counts = {name: match for name in _GPUS if (match := _COUNT.fullmatch(typed.get(name, "")))}
-    limit_s = _limit_s(typed.get("time", ""))
+    limit_s = limit_seconds(typed.get("time", ""))
     options = {
         "nodes": nodes[1] if nodes else "",
         **dict.fromkeys(counts, ""),
@@ -62,16 +63,3 @@ def _directives(text: str) -> Iterator[tuple[str, str]]:
             if not equals and tokens and not tokens[0].startswith("-"):
                 value = tokens.pop(0)
             yield _SHORT.get(name, name.lstrip("-")), value
-
-
-def _limit_s(text: str) -> int:
-    """Return the seconds of sbatch's --time: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS; 0 for others."""
-    days, dash, clock = text.rpartition("-")
-    parts = clock.split(":")
-    if not all(part.isdecimal() for part in (*parts, *([days] if dash else []))) or len(parts) > 3:
-        return 0
-    numbers = [int(part) for part in parts]
-    if not dash and len(numbers) < 3:
-        numbers.insert(0, 0)
-    hours, minutes, seconds = (*numbers, 0, 0)[:3]
-    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds

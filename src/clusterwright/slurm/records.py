@@ -120,6 +120,16 @@ def seconds(text: str) -> Optional[int]:
     return ((days * 24 + hours) * 60 + minutes) * 60 + secs
 
 
+def limit_seconds(text: str) -> Optional[int]:
+    """Convert a time limit of Slurm, also D-HH and D-HH:MM, to seconds; None for no limit or an invalid text."""
+    days, _dash, tail = text.partition("-")
+    if tail and ":" not in tail:
+        tail += ":00:00"
+    elif tail.count(":") == 1:
+        tail += ":00"
+    return seconds(f"{days}-{tail}" if tail else text)
+
+
 def length(of_s: int) -> str:
     """Format seconds as Slurm prints a duration: `01:30:00`, `1-00:30:00`."""
     minutes, secs = divmod(of_s, 60)

@@ -15,7 +15,7 @@ from clusterwright.config.names import expand_valid
 from clusterwright.config.slurm_keys import key_spans
 from clusterwright.config.slurm_keys.table import line_keys
 from clusterwright.slurm.conf_files import conf_lines
-from clusterwright.slurm.records import seconds
+from clusterwright.slurm.records import limit_seconds
 
 KINDS = (
     "slurm.conf",
@@ -120,12 +120,7 @@ def parse_number(text: str, default: int = 0) -> int:
 
 def minutes(text: str) -> int | None:
     """Convert a time limit to minutes; None for no limit or an invalid text."""
-    days, _dash, tail = text.partition("-")
-    if tail and ":" not in tail:
-        tail += ":00:00"
-    elif tail.count(":") == 1:
-        tail += ":00"
-    total = seconds(f"{days}-{tail}" if tail else text)
+    total = limit_seconds(text)
     return None if total is None else -(-total // 60)
 
 
