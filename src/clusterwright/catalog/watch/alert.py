@@ -32,11 +32,16 @@ class AlertText:
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A metric whose change per hour is `{{ $slope }}` in an alert's texts, and the labels that select its series."""
+    """A metric whose change is `{{ $slope }}` in an alert's texts, and the labels that select its series.
+
+    `per_hour`: the change is the slope of a line through all values of the window, in units per hour. Otherwise it is
+    the last value of the window less its first, which is also right after a jump.
+    """
 
     metric: str
     labels: tuple[str, ...]
     window: str = "1h"  # the time over which Prometheus computes the change
+    per_hour: bool = True
     format: str = 'printf "%+.2f"'  # of the number, as a Prometheus template
 
 

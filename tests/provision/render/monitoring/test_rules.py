@@ -86,6 +86,27 @@ def test_dcgms_names_and_ours_become_one(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@promtool
+def test_a_jump_of_the_temperature_is_not_a_rate(tmp_path):
+    """70 °C for some minutes, then 93 °C: the alert names a change of 23 °C."""
+    groups = json.loads(rules("en"))["groups"]
+    [rule] = [rule for group in groups for rule in group["rules"] if rule.get("alert") == "GpuTooHot"]
+    description = rule["annotations"]["description"]
+    rule["annotations"] = {"description": description}
+    (tmp_path / "rules").write_text(json.dumps({"groups": [{"name": "one", "rules": [rule]}]}))
+    template = description[description.index("{{") : description.rindex("}}") + 2]
+    series = 'gpu:temperature:celsius{node="n1",gpu="0"}'
+    labels = {"node": "n1", "gpu": "0", **rule["labels"], "incident": "node n1"}
+    alert = {"exp_labels": labels, "exp_annotations": {"description": description.replace(template, "+23")}}
+    case = {"eval_time": "10m", "alertname": "GpuTooHot", "exp_alerts": [alert]}
+    test = {"interval": "15s", "input_series": [{"series": series, "values": "70x30 93x20"}]}
+    text = {"rule_files": ["rules"], "evaluation_interval": "15s", "tests": [{**test, "alert_rule_test": [case]}]}
+    (tmp_path / "test").write_text(json.dumps(text))
+    done = run(tmp_path, "test", "rules", "test")
+
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert.name)
 def test_an_alert_fires_and_does_not(alert):
     """It has a case for each, and its words name only labels that it has, the same in both languages."""

@@ -85,10 +85,12 @@ def _annotations(alert: Alert, language: Lang, pages: str) -> dict[str, str]:
 
 
 def _slope(slope: Slope) -> str:
-    """Return the Prometheus template that queries the change per hour of the alert's own series."""
+    """Return the Prometheus template that queries the change of the alert's own series."""
     selector = ",".join(f"{label}=%q" for label in slope.labels)
     values = " ".join(f"$labels.{label}" for label in slope.labels)
-    query = f'printf "deriv({slope.metric}{{{selector}}}[{slope.window}]) * 3600" {values} | query'
+    window = f"{slope.metric}{{{selector}}}[{slope.window}]"
+    change = f"deriv({window}) * 3600" if slope.per_hour else f"delta({window})"
+    query = f'printf "{change}" {values} | query'
     return f"{{{{ with {query} }}}}{{{{ . | first | value | {slope.format} }}}}{{{{ else }}}}?{{{{ end }}}}"
 
 
