@@ -48,12 +48,13 @@ def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint
         if everything
         else [diagnosis for diagnosis in diagnoses[1:_MAX_DIAGNOSES] if diagnosis.role == "root"]
     )
+    head = [paint(f"{_('less likely')}:", "2")]
     for diagnosis in remaining:
         if diagnosis.kind == "normal":
             lines.append(_normal(diagnosis, paint))
             continue
-        rows = _full(diagnosis, paint) if everything else _short(diagnosis, paint)
-        lines += ["", paint(f"{_('less likely')}:", "2"), *rows]
+        lines += ["", *head, *(_full(diagnosis, paint) if everything else _short(diagnosis, paint))]
+        head = []
     return "\n".join(lines)
 
 
