@@ -203,7 +203,7 @@ def test_costs_come_back_as_costs(cluster):
     ]
 
 
-def test_a_thousand_hosts_are_asked_once_each(altered):
+def test_two_hundred_hosts_are_asked_once_each(altered):
     """What is wanted of each, and its bundle; how long that takes is measured by bench/scale.py."""
     subnets = {
         f"networks.{name}.subnet": f"10.{index}.0.0/16"
@@ -213,11 +213,11 @@ def test_a_thousand_hosts_are_asked_once_each(altered):
         "nodes.control.addresses": {"management": "10.60.0.10", "storage": "10.62.0.10"},
         "nodes.a100.addresses": {"management": "10.60.1.1", "compute": "10.61.1.1", "storage": "10.62.1.1"},
     }
-    many = altered(subnets | addresses | {"nodes.a100.hosts": "gpu-node[1-1000]", "lab": None})
+    many = altered(subnets | addresses | {"nodes.a100.hosts": "gpu-node[1-200]", "lab": None})
     hosts = Hosts(changes=())
     report = apply(many, "cluster.yaml", hosts.remote, clock=FakeClock())
 
-    assert (len(hosts.asked("check")), report.ok) == (1001, True)
+    assert (len(hosts.asked("check")), report.ok) == (201, True)
 
 
 def test_the_connection_of_a_cluster_knows_who_needs_sudo(cluster, altered):
