@@ -47,3 +47,17 @@ def test_jobs_find_the_object_storage_of_the_cluster(cluster, a_job):
     assert found["AWS_DEFAULT_REGION"] == ("site", "cluster file, object_storage")
     assert "export AWS_ENDPOINT_URL_S3=https://rgw.example.org:8443\n" in settings(a_job(), where)
     assert "AWS_" not in settings(a_job(), cluster)
+
+
+def test_threads_of_a_lab_sleep_while_they_wait(cluster, a_job):
+    """Its hosts share CPUs; on real hosts the default of OpenMP stays, and jobs.variables take precedence."""
+    from clusterwright.launch.script import settings
+
+    tuned = cluster.jobs.model_copy(update={"variables": {"OMP_WAIT_POLICY": "active"}})
+    lines = settings(a_job(), cluster.model_copy(update={"jobs": tuned})).splitlines()
+    found = {one.name: one.source for one in list_variables(a_job(), cluster, {})}
+
+    assert found["OMP_WAIT_POLICY"] == "lab, whose hosts share CPUs"
+    assert "export OMP_WAIT_POLICY=passive" in settings(a_job(), cluster)
+    assert "OMP_WAIT_POLICY" not in settings(a_job(), cluster.model_copy(update={"lab": None}))
+    assert [line for line in lines if "OMP_WAIT_POLICY" in line][-1] == "export OMP_WAIT_POLICY=active"

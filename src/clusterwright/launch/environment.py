@@ -42,6 +42,7 @@ def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tupl
     sources: tuple[tuple[str, Mapping[str, str]], ...] = (
         (_("launcher, on each host"), _launcher(job, cluster)),
         (_("adapter {framework}, for rank 0", framework=job.framework), framework.variables(context)),
+        (_("lab, whose hosts share CPUs"), variables.lab(cluster)),
         (_("cluster file, {field}", field="environments.caches"), caches(cluster)),
         (_("cluster file, {field}", field="object_storage"), variables.object_storage(cluster)),
         (_("cluster file, {field}", field="jobs.variables"), cluster.jobs.variables),

@@ -22,7 +22,7 @@ from clusterwright.launch.command import (
     workdir,
 )
 from clusterwright.launch.share import partition, share
-from clusterwright.launch.variables import job_variables, object_storage
+from clusterwright.launch.variables import job_variables, lab, object_storage
 from clusterwright.onhost.supervisor.job import SECRETS_FILE
 from clusterwright.provision.render.caches import cache_lines
 from clusterwright.units import format_duration, format_slurm_time
@@ -119,6 +119,7 @@ def settings(job: Job, cluster: Cluster) -> str:
             f"module load {shlex.join(job.environment.modules)}",
         ]
     lines += [f"export PYTHONPATH={shlex.quote(library_of(cluster))}${{PYTHONPATH:+:$PYTHONPATH}}"]
+    lines += [f"export {name}={text}" for name, text in lab(cluster).items()]
     if file_variables:
         lines += [
             "# Everyone with access to the run's folder can read these variables. Write secrets to",

@@ -1,4 +1,4 @@
-"""Environment variables that pass the parallel layout and the gradient settings to the ranks."""
+"""Environment variables of the cluster, the parallel layout and the gradient settings for the ranks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ _PREFIX = "CLUSTERWRIGHT_GRADIENT_"
 def job_variables(job: Job) -> dict[str, str]:
     """Return all environment variables of the parallel layout and the gradient settings."""
     return {**parallel(job), **gradients(job)}
+
+
+def lab(cluster: Cluster) -> dict[str, str]:
+    """Return the variables of trainings on a lab: threads of OpenMP sleep while they wait; empty on other clusters.
+
+    The hosts of a lab share the CPUs of one machine, on which threads that spin take the CPU from those that they wait
+    for.
+    """
+    return {"OMP_WAIT_POLICY": "passive"} if cluster.lab else {}
 
 
 def object_storage(cluster: Cluster) -> dict[str, str]:

@@ -22,6 +22,7 @@ export SLURM_EXPORT_ENV=ALL
 command -v module >/dev/null || . /etc/profile
 module load cuda
 export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
+export OMP_WAIT_POLICY=passive
 # Everyone with access to the run's folder can read these variables. Write secrets to
 # ~/.config/clusterwright/secrets.env (mode 0600) of the job's user.
 export GREETING='it'"'"'s "$HOME"; reboot'

@@ -19,6 +19,7 @@
 # With export=NONE srun would start its steps with an empty environment (sbatch(1)).
 export SLURM_EXPORT_ENV=ALL
 export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
+export OMP_WAIT_POLICY=passive
 
 # Supervises the training: restarts, standby hosts, successors, as set in job.json. `exec`, so that Slurm's signals reach it.
 exec /opt/clusterwright/env/bin/python /opt/clusterwright/lib/clusterwright/onhost/lib/run_module.py clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500
