@@ -34,6 +34,11 @@ NAME, NET = f"wright-tests{WORKER}", f"10.{160 + WORKER}"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tests start Python thousands of times: without bytecode, each start would compile the program.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# More threads than CPUs: OpenMP's would spin and take the CPU from those that they wait for.
+os.environ["OMP_WAIT_POLICY"] = "passive"
+
 # Examples take longer on a loaded machine; speed is measured in bench/.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
