@@ -100,7 +100,14 @@ def plan_changes(tables: Tables, values: Mapping[str, str]) -> tuple[BiosChange,
             findings.append(Finding("bios-setting", f"{host}: {table['error']}", _("nothing was written")))
             continue
         for name, text in values.items():
-            value = _value(host, table, name, text)
+            try:
+                value = _value(host, table, name, text)
+            except DATA_ERRORS:
+                value = Finding(
+                    "bios-setting",
+                    _("the BMC of {host} describes {name} by invalid values", host=host, name=name),
+                    _("nothing was written"),
+                )
             if isinstance(value, Finding):
                 findings.append(value)
             elif table["attributes"][name] != value:

@@ -25,6 +25,7 @@ SLOW = {
     "slow status": b"HTTP/1.1 200 O",
     "slow headers": b"HTTP/1.1 200 OK\r\nX: ",
     "slow body": b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{",
+    "slow refusal": b"HTTP/1.1 400 Bad Request\r\nContent-Length: 1000\r\n\r\n{",
 }
 
 
@@ -123,8 +124,8 @@ class Controller:
                     return
                 controller.headers = self.headers
                 status, headers, said = controller.answer(method, self.path, body, token)
-                data = b"" if said is None else json.dumps(said).encode()
-                self.send_response(status)
+                data = said if isinstance(said, bytes) else b"" if said is None else json.dumps(said).encode()
+                self.send_response(status, headers.pop("reason phrase", None))
                 for name, value in {**headers, "Content-Length": str(len(data))}.items():
                     self.send_header(name, value)
                 self.end_headers()

@@ -1,5 +1,6 @@
 """BIOS settings through Redfish: our program against emulators over TLS; Slurm answers by text."""
 
+import contextlib
 import importlib.util
 import shlex
 import socket
@@ -17,6 +18,8 @@ from clusterwright.config.reader import read
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.edge.processes import CommandResult, run
 from clusterwright.errors import WrightError
+from clusterwright.onhost.power import bios
+from clusterwright.onhost.power.providers import redfish
 from clusterwright.onhost.provision.reboots import BOOT_ID
 from clusterwright.provision.bios import BiosApply, BiosHosts, plan_changes
 
@@ -348,3 +351,85 @@ def test_sushy_tools_takes_and_shows_the_settings(emulator):
     assert troubles == {}
     assert (after["ProcTurboMode"], after["BootMode"]) == ("Disabled", "Bios")
     assert "SysPassword" not in after
+
+
+def test_a_bmc_cannot_end_the_reading_of_others(site):
+    """Its answers are nested, or hold on to the connection; the error is its own."""
+    client, (bad, _good) = site("well", "well")
+    document = {}
+    for _ in range(50):
+        document = {"a": document}
+    for answer in (b"[" * 200_000, {"Attributes": document, "Systems": {"@odata.id": "/redfish/v1/Systems"}}):
+        bad.answer = lambda *_request, answer=answer: (200, {}, answer)
+        tables = client.exchange(NODES[:2], {"AssetTag": "b"}, is_staged=False)
+
+        assert "does not respond as Redfish" in tables["gpu-node1"]["error"]
+        assert tables["gpu-node2"]["attributes"]["AssetTag"] == "a"
+
+
+def test_a_table_that_is_too_large_is_an_error_of_its_host(site):
+    """Larger ones of a few BMCs would exceed the output that a program may have."""
+    client, (bad, _good) = site("well", "well")
+    original = bad.answer
+
+    def large(method, path, body, token):
+        if path.endswith("/en.json"):
+            return (
+                200,
+                {},
+                {"RegistryEntries": {"Attributes": [{"AttributeName": "AssetTag", "a": "ä" * 900_000}]}},
+            )
+        return original(method, path, body, token)
+
+    bad.answer = large
+    tables = client.exchange(NODES[:2], {"AssetTag": "b"}, is_staged=False)
+
+    assert "bytes" in tables["gpu-node1"]["error"]
+    assert tables["gpu-node2"]["attributes"]["AssetTag"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("NumaNodesPerSocket", {"Type": "Integer", "LowerBound": "1"}),
+        ("NumaNodesPerSocket", {"Type": "Integer", "ScalarIncrement": "x"}),
+        ("AssetTag", {"Type": "String", "MaxLength": "8"}),
+        ("SriovGlobalEnable", {"Type": "Enumeration", "Value": 5}),
+    ],
+)
+def test_a_registry_of_other_types_refuses_the_plan(site, name, entry):
+    """No traceback: the error names the host and the setting."""
+    client, (controller,) = site("well")
+    original = controller.answer
+
+    def crafted(method, path, body, token):
+        if path.endswith("/en.json"):
+            return 200, {}, {"RegistryEntries": {"Attributes": [entry | {"AttributeName": name}]}}
+        return original(method, path, body, token)
+
+    controller.answer = crafted
+    tables = client.exchange(["gpu-node1"], {name: "2"}, is_staged=False)
+
+    with pytest.raises(WrightError, match=f"(?s)bios-setting.*gpu-node1.*{name}"):
+        plan_changes(tables, {name: "2"})
+
+
+def test_the_reason_of_a_refused_setting_is_read_in_time(identity, cluster, monkeypatch):
+    """One byte after the other, of which each comes in time."""
+    monkeypatch.setattr(redfish, "LIMIT_S", 0.5)
+    with contextlib.closing(BiosController(*identity)) as slow:
+        original = slow.answer
+
+        def refuse(method, path, body, token):
+            if path == SETTINGS:  # the next request writes them
+                slow.mood = "slow refusal"
+            return original(method, path, body, token)
+
+        slow.answer = refuse
+        provider = cluster.slurm.power_saving.provider.model_dump(mode="json")
+        order = {"provider": provider, "hosts": {"n1": {"bmc": slow.address}}}
+        began = time.monotonic()
+        tables = bios.answer(order | {"attributes": {"AssetTag": "b"}, "stage": True})
+
+    assert "does not respond" in tables["n1"]["error"]
+    assert time.monotonic() - began < 4

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, Dict, List
 from urllib.error import HTTPError
 
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, DOCUMENT_BYTES, parse_document
 from clusterwright.onhost.power.providers.redfish import ROOT, Switch
 
 ON_RESET = "OnReset"
@@ -58,12 +59,15 @@ class BiosClient(Switch):
         bios = self.get(host, system["Bios"]["@odata.id"])
         entries = self._registry(host, str(bios.get("AttributeRegistry", "")))
         hidden = {name for name, entry in entries.items() if entry.get("Type") == HIDDEN}
-        self.tables[host] = {
+        table = {
             "attributes": {name: value for name, value in bios["Attributes"].items() if name not in hidden},
             "entries": {name: entries[name] for name in self.attributes if name in entries},
             "has_registry": bool(entries),
             "pending": self._pending(host, bios, hidden),
         }
+        if len(json.dumps(table)) > DOCUMENT_BYTES:
+            return f"the BIOS settings of {self.address(host)} exceed {DOCUMENT_BYTES} bytes"
+        self.tables[host] = table
         return ""
 
     def _pending(self, host: str, bios: Dict[str, Any], hidden: Any) -> Dict[str, Any]:
@@ -126,10 +130,10 @@ class BiosClient(Switch):
 def _reason(error: HTTPError) -> str:
     """Return the messages of a Redfish error; "" if it has none."""
     try:
-        document = json.loads(error.read(1 << 16).decode())["error"]
+        document = parse_document(error.read())["error"]
         messages = document.get("@Message.ExtendedInfo") or [{"Message": document.get("message", "")}]
         return "; ".join(str(message.get("Message", "")) for message in messages).strip("; ")
-    except (KeyError, TypeError, ValueError, AttributeError, OSError):
+    except DATA_ERRORS:
         return ""
 
 

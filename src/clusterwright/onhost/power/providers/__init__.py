@@ -3,6 +3,10 @@
 from importlib import import_module
 from typing import Any, Dict, List
 
+from clusterwright.onhost.lib.clean_text import clean
+
+LONGEST = 300  # characters of a message
+
 
 class Refusal(str):
     """An error message of a provider that a retry would not change."""
@@ -35,6 +39,11 @@ class Provider:
     def state(self, hosts: List[str]) -> Dict[str, str]:
         """Return `on`, `off`, or a message that starts with `?` if the state is unknown."""
         raise NotImplementedError
+
+
+def one_line(text: str) -> str:
+    """Return the text, which a BMC may have written, as one line of at most LONGEST characters for logs and Slurm."""
+    return clean(text[: 2 * LONGEST], lines=False)[:LONGEST]
 
 
 def provider_of(settings: Any) -> Provider:

@@ -1,13 +1,14 @@
-"""Providers with one BMC per host: many concurrent requests, but a new password is tried on one host first."""
+"""Providers with one BMC per host: many concurrent requests, but a new password is tried on single hosts first."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Callable, Dict, List
 
-from clusterwright.onhost.power.providers import PasswordRefusal, Provider, Refusal
+from clusterwright.onhost.power.providers import PasswordRefusal, Provider, Refusal, one_line
 from clusterwright.onhost.power.secret import NoPasswordError, password
 
 AT_ONCE = 32
+REJECTIONS = 2  # BMCs that make a password wrong: a single one may be an attacker's
 
 
 class PerHostProvider(Provider):
@@ -25,7 +26,7 @@ class PerHostProvider(Provider):
         self.password_lock = Lock()  # held until a BMC has accepted the password
         self.accepted = self.refused = -1.0  # modification times of the accepted and of the rejected file
         self.refusal_message = PasswordRefusal()
-        self.rejecting_hosts: Dict[str, float] = {}  # hosts that rejected a password that others accepted
+        self.rejecting_hosts: Dict[str, float] = {}  # hosts that rejected the password, and its time
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
         """Request power of each host; return an error text per host, "" for success."""
@@ -78,18 +79,19 @@ class PerHostProvider(Provider):
         return {host: answers[host] for host in hosts}
 
     def _judged(self, host: str, query: Callable[[str], str], changed: float) -> str:
-        """Call `query` and return its result; record whether the BMC accepted the password.
+        """Call `query` and return its result as one line; record whether the BMC accepted the password.
 
         `changed` is the modification time of the password file.
         """
         try:
             answer = query(host)
         except OSError as error:
-            return f"{self.address(host)} does not respond: {error}"
+            answer = f"{self.address(host)} does not respond: {error}"
+        answer = type(answer)(one_line(answer))
         if isinstance(answer, PasswordRefusal):
-            if self.accepted == changed:
-                self.rejecting_hosts[host] = changed
-            else:
+            self.rejecting_hosts[host] = changed
+            rejections = sum(time == changed for time in self.rejecting_hosts.values())
+            if self.accepted != changed and rejections >= REJECTIONS:
                 self.refused, self.refusal_message = changed, answer
         elif answer in ("", "on", "off"):
             self.accepted = changed

@@ -3,11 +3,10 @@
 from typing import Any, Dict, List, Tuple
 
 from clusterwright.onhost.lib import processes
-from clusterwright.onhost.power.providers import Provider, Refusal
+from clusterwright.onhost.power.providers import Provider, Refusal, one_line
 
 LIMIT_S = 120  # a cloud's command line program takes seconds for hundreds of hosts
 REFUSED = "refused: "  # prefix of a program's last line for an error that a retry would not change
-LONGEST = 300  # characters of a message
 
 
 class Switch(Provider):
@@ -62,4 +61,4 @@ def _run(argv: List[str]) -> Tuple[int, str]:
 
 def _last(out: str) -> str:
     lines = out.strip().splitlines()
-    return lines[-1][:LONGEST] if lines else ""
+    return one_line(lines[-1]) if lines else ""

@@ -1,6 +1,7 @@
 """Redfish over HTTPS (DMTF DSP0266): the first system of a BMC, and its Reset action."""
 
 import base64
+import io
 import json
 import os
 import socket
@@ -13,16 +14,19 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, RESULT_DEPTH, parse_document
 from clusterwright.onhost.power.providers import Refusal
 from clusterwright.onhost.power.providers.per_host import PerHostProvider
 
 LIMIT_S = 15  # a BMC that starts its host responds late; of a whole response too
 LIMIT_BYTES = 1 << 20  # DMTF's mockup of a system has 20 kB
+REASON_BYTES = 1 << 16  # of the answer that has an error
 RESETS = {"on": ("On", "ForceOn"), "off": ("GracefulShutdown", "PushPowerButton"), "kill": ("ForceOff",)}
 STATES = {"On": "on", "PoweringOn": "on", "Off": "off", "PoweringOff": "on", "Paused": "on"}
 RESET = "#ComputerSystem.Reset"
 ROOT = "/redfish/v1/"
 WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
+UNKNOWN_CERTIFICATE = "CERTIFICATE_VERIFY_FAILED"  # OpenSSL's name of the error, for ssl.SSLError.reason
 
 
 class Deadline:
@@ -125,10 +129,12 @@ class Switch(PerHostProvider):
         except HTTPError as error:
             return self._denied(host, error)
         except URLError as error:
-            if isinstance(error.reason, ssl.SSLError):
+            if isinstance(error.reason, ssl.SSLError) and error.reason.reason == UNKNOWN_CERTIFICATE:
                 return self._unknown_certificate(host, error.reason)
             raise
-        except (KeyError, IndexError, TypeError, ValueError, HTTPException) as error:
+        except OSError:
+            raise
+        except (*DATA_ERRORS, HTTPException) as error:
             return f"{self.address(host)} does not respond as Redfish: {error!r}"
 
     def _switch(self, host: str, verb: str) -> str:
@@ -194,11 +200,20 @@ class Switch(PerHostProvider):
             headers=headers,
             method=method,
         )
-        with deadline(LIMIT_S), self.opener.open(request, timeout=LIMIT_S) as answer:
+        with deadline(LIMIT_S), self._open(request) as answer:
             text = read_limited(answer, limit or LIMIT_BYTES).decode()
             tag = answer.headers.get("ETag") or ""
-        document = json.loads(text) if text.strip() else {}
+        document = parse_document(text, depth=RESULT_DEPTH) if text.strip() else {}
         return document if isinstance(document, dict) else {}, tag
+
+    def _open(self, request: Request) -> Any:
+        """Send the request and return the response; an HTTPError has its body already, which the deadline covers."""
+        try:
+            return self.opener.open(request, timeout=LIMIT_S)
+        except HTTPError as error:
+            with error:
+                body = io.BytesIO(error.read(REASON_BYTES))
+            raise HTTPError(error.url, error.code, error.reason, error.headers, body) from None
 
     def _denied(self, host: str, error: HTTPError) -> str:
         if error.code in (WRONG_PASSWORD, FORBIDDEN):
