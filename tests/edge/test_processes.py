@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.edge.processes import run
+from clusterwright.edge.processes import CommandResult, run
 
 CHILD = "import time; print('on', flush=True); time.sleep(1); print('over', flush=True)"
 PROGRAM = f"""
@@ -45,3 +45,11 @@ def test_a_command_that_prints_too_much_is_stopped(to, tmp_path):
     assert result.out == ""
     assert result.last_lines() == "the program printed more than 64 MiB and was stopped"
     assert not Path("/proc", (tmp_path / "pid").read_text().strip(), "fd/1").exists()
+
+
+def test_the_last_lines_for_a_message_are_short():
+    """A compromised host can print megabytes without a line end, or nothing but line ends."""
+    for err in ("a" * 3_000_000, "\n" * 3_000_000 + "a" * 3_000_000 + "\n" + "b" * 3_000_000):
+        text = CommandResult((), 1, "", err, 0.1).last_lines(2)
+
+        assert 0 < len(text) <= 2001

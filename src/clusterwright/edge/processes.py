@@ -24,6 +24,7 @@ from clusterwright.units import human_size
 
 LONGEST_LINE = 16 << 20  # bytes; the rest of a longer line counts as the next one
 READER_POLL_MS = 500
+TAIL_CHARACTERS, LINE_CHARACTERS = 1 << 16, 1000  # of an output, and of a line of it, for a message
 ERRORS_S = 2.0  # for the last lines of stderr; a background process of ssh may hold it open
 
 
@@ -44,8 +45,8 @@ class CommandResult:
 
     def last_lines(self, count: int = 5) -> str:
         """Return the last lines of stderr, or of stdout if stderr is empty, for an error message."""
-        text = self.err.strip() or self.out.strip()
-        return "\n".join(text.splitlines()[-count:])
+        text = (self.err.strip() or self.out.strip())[-TAIL_CHARACTERS:]
+        return "\n".join(line[:LINE_CHARACTERS] for line in text.splitlines()[-count:])
 
 
 def run(

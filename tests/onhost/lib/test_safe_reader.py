@@ -229,3 +229,15 @@ def test_a_file_of_proc_is_read_whole():
     assert b"python" in read_bytes("/proc/self/cmdline")
     with pytest.raises(UnsafeFileError, match="larger than 3 bytes"):
         read_bytes("/proc/self/cmdline", 3)
+
+
+def test_a_document_of_millions_of_values_is_refused_before_they_take_memory():
+    """64 MiB of empty lists take 1.5 GB; commas and brackets in texts are no values."""
+    with pytest.raises(ValueError, match="values"):
+        safe_reader.parse_document("[" + ",".join(["[]"] * safe_reader.VALUES) + "]")
+    endless = "," * (safe_reader.VALUES + 1) + '"' + '\\"' * 1_000_000 + "\\"  # in quadratic time, for hours
+    with pytest.raises(ValueError, match="values"):
+        safe_reader.parse_document(endless)
+    text = json.dumps([",[{" * safe_reader.VALUES])
+
+    assert safe_reader.parse_document(text) == [",[{" * safe_reader.VALUES]

@@ -21,15 +21,16 @@ from clusterwright.onhost.lib.numbers import finite, json_integer
 MiB = 1 << 20
 TEXT_BYTES = 16 * MiB  # limit for a text file
 DOCUMENT_BYTES = 4 * MiB  # limit for a JSON document; ours have a few kilobytes
-OUTPUT_BYTES = (
-    32 * MiB
-)  # limit for the results of reading all folders; who runs a program drops more than 64 MiB
+# Limit for the results of reading all folders; who runs a program drops more than 64 MiB.
+OUTPUT_BYTES = 32 * MiB
+VALUES = 4000000  # of a JSON document: lists, objects and what they contain; 64 MiB of empty ones take 1.5 GB
 DEPTH = 64  # of brackets in JSON: how much the parser itself takes depends on the Python and on the caller
 RESULT_DEPTH = 32  # of a result that becomes a part of a document
 ENTRIES = 100000  # limit for the entries of a folder
 LINKS = 40  # that one path may lead through, as in the kernel
 Path = Union[str, "os.PathLike[str]"]
-_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# Also one without end, so that it takes linear time.
+_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 _NO_BRACKETS = re.compile(r"[^][{}]+")
 _PIN = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC
 _active = threading.local()
@@ -323,9 +324,11 @@ def parse_document(data: Union[bytes, str], *, allow_nan: bool = False, depth: i
     """Return parsed JSON in UTF-8; a number that is not finite becomes None unless `allow_nan`.
 
     Raises:
-        ValueError: the text is no JSON, is nested deeper than `depth`, or has an integer of more than 40 digits.
+        ValueError: no JSON, nesting deeper than `depth`, an integer of more than 40 digits, or more than VALUES values.
     """
     text = data.decode("utf-8") if isinstance(data, bytes) else data  # json would accept UTF-16 and UTF-32
+    if sum(map(text.count, "[{,")) > VALUES and sum(map(_STRINGS.sub("", text).count, "[{,")) > VALUES:
+        raise ValueError("JSON with more than %d values" % VALUES)
     try:
         convert: Callable[[str], Any] = float if allow_nan else finite
         document = json.loads(text, parse_int=json_integer, parse_float=convert, parse_constant=convert)
