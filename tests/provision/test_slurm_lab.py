@@ -39,6 +39,7 @@ OPTIONS = {
     "HealthCheckNodeState": "ANY",
     "JobRequeue": "0",
     "LaunchParameters": "test_exec",
+    "MailProg": "/bin/true",
     "MessageTimeout": "11",
     "MinJobAge": "3601",
     "PrologEpilogTimeout": "301",

@@ -13,7 +13,7 @@ from clusterwright.provision.render.slurm_releases import reconfigures_by_new_pr
 BY_RELOAD = (
     "BatchStartTimeout", "EnforcePartLimits", "Epilog", "EpilogTimeout", "HealthCheckInterval",
     "HealthCheckNodeState", "HealthCheckProgram", "JobRequeue", "KillWait", "LaunchParameters",
-    "MessageTimeout", "MinJobAge", "PartitionName", "PriorityDecayHalfLife", "PriorityMaxAge",
+    "MailProg", "MessageTimeout", "MinJobAge", "PartitionName", "PriorityDecayHalfLife", "PriorityMaxAge",
     "PriorityWeightAge", "PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightQOS", "Prolog",
     "PrologEpilogTimeout", "PrologTimeout", "PropagateResourceLimitsExcept", "RebootProgram", "ReconfigFlags",
     "ResumeFailProgram", "ResumeProgram", "ResumeTimeout", "ReturnToService", "SchedulerParameters", "SlurmdTimeout",

@@ -11,6 +11,7 @@ from clusterwright.provision.render.slurm_releases import (
 )
 from clusterwright.provision.render.topology import kind_of
 
+MAIL_PROGRAM = "/etc/slurm/clusterwright/mail"
 STATE, SPOOL, LOGS = "/var/spool/slurmctld", "/var/spool/slurmd", "/var/log/slurm"
 CONTROL_PORT, NODE_PORT = 6817, 6818  # Slurm's own defaults, named so that the firewall can open them
 
@@ -23,6 +24,10 @@ MODELLED = """
 SlurmdParameters=config_overrides
 MailProg=/usr/bin/true
 """
+MAIL = f"""
+# Users choose the address of `sbatch --mail-user`, which mail reads as an option, a command or a file.
+MailProg={MAIL_PROGRAM}
+"""
 MANY_HOSTS = 256  # from here on slurmctld responds late when all hosts send at once (Slurm's big_sys page)
 
 
@@ -32,7 +37,7 @@ def slurm_settings(cluster: Cluster) -> str:
         _daemons(cluster)
         + _losses(cluster)
         + _jobs(cluster)
-        + (MODELLED if cluster.lab else "")
+        + (MODELLED if cluster.lab else MAIL)
         + _topology(cluster)
     )
 

@@ -14,7 +14,7 @@ from clusterwright.provision.render.gres_conf import gres_conf
 from clusterwright.provision.render.slurm_conf import slurm_conf
 from clusterwright.provision.render.slurm_gentle import gentle
 from clusterwright.provision.render.slurm_releases import reconfigures_by_new_process, release_of
-from clusterwright.provision.render.slurm_settings import CONTROL_PORT, LOGS, SPOOL, STATE
+from clusterwright.provision.render.slurm_settings import CONTROL_PORT, LOGS, MAIL_PROGRAM, SPOOL, STATE
 from clusterwright.provision.render.topology_conf import topology
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Trial, Unit
 
@@ -43,6 +43,13 @@ ExecReload=/usr/bin/scontrol reconfigure
 AFTER_ACCOUNTS = """
 [Unit]
 After=slurmdbd.service
+"""
+# slurmctld, as SlurmUser, runs `MailProg -s SUBJECT ADDRESS` with the address that a user gave. Observed: mail of GNU
+# mailutils executes the commands of `--exec=!COMMAND`, mailx delivers to `|COMMAND` and to files.
+_MAIL = """#!/bin/sh
+{header}# Sends mail to addresses only: an option, a command or a file in place of one is left out.
+case ${{3-}} in "" | [!A-Za-z0-9]* | *[!A-Za-z0-9@._,+%=-]* | *,[!A-Za-z0-9]*) exit 0 ;; esac
+exec mail "$1" "$2" "$3"
 """
 # The packaged unit requires a slurm.conf.
 NO_FILE = """
@@ -107,13 +114,22 @@ def _gres_conf(cluster: Cluster, host: Host, header: str) -> File:
     return File(path=f"{FOLDER}/gres.conf", content=text, cost=cost, gentle=COMMENTS)
 
 
+def _mail_program(cluster: Cluster, header: str) -> tuple[Resource, ...]:
+    """Return the program that slurmctld calls to send mail; none in a lab, which has no mail."""
+    if cluster.lab:
+        return ()
+    folder = Directory(path=MAIL_PROGRAM.rpartition("/")[0])
+    return (folder, File(path=MAIL_PROGRAM, content=_MAIL.format(header=header), mode=0o755))
+
+
 def _daemon(cluster: Cluster, host: Host, header: str, files: tuple[File, ...]) -> tuple[Resource, ...]:
     munge = ("file:/etc/munge/munge.key",)
     inputs = tuple(file.id for file in files) + munge
     if host.name == cluster.control.name:
         state = Directory(path=STATE, owner="slurm", group="slurm")
         return (
-            *slurm_packages(cluster, "slurmctld"), state, _trial("slurmctld", host, files),
+            *slurm_packages(cluster, "slurmctld"), state, *_mail_program(cluster, header),
+            _trial("slurmctld", host, files),
             *_unit("slurmctld", header, inputs, more=_of_slurmctld(cluster, host)),
         )  # fmt: skip
     if host.group.role == "compute":
