@@ -10,7 +10,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from clusterwright.provision.render.monitoring.alertmanager import NOTIFY_PORT
 from clusterwright.provision.render.monitoring.alertmanager_access import alertmanager_access
+from clusterwright.provision.render.monitoring.prometheus import PROMETHEUS_PORT
 from clusterwright.provision.roles.alertmanager import DROP_IN, RULES
 
 ALICE, BOB = 6001, 6002  # of the example; alice is an admin here
@@ -126,3 +128,31 @@ def test_the_login_of_wright_is_an_operator(altered):
     assert 'skuid "ubuntu" accept' in alertmanager_access(altered(changes | {"ssh": {"user": "ubuntu"}}), "")
     for name in ("root", "alice"):
         assert '"' not in alertmanager_access(altered(changes | {"ssh": {"user": name}}), "")
+
+
+LISTEN = """import os, socket, sys
+os.setgroups([]); os.setresuid(*3 * [int(sys.argv[1])])
+with socket.create_server(("127.0.0.1", int(sys.argv[2]))) as server:
+    print("listens", flush=True)
+    while True:
+        server.accept()[0].close()
+"""
+REACH = """import os, socket, sys
+os.setresuid(*3 * [int(sys.argv[1])])
+socket.create_connection(("127.0.0.1", int(sys.argv[2])), timeout=2).close()
+"""
+
+
+@pytest.mark.parametrize("port", [PROMETHEUS_PORT, NOTIFY_PORT])
+def test_who_takes_the_port_of_a_service_while_it_restarts_gets_no_alert_and_no_token(control, port):
+    """Alertmanager would send its token, Prometheus its alerts, and operators would read forged metrics."""
+    for user, is_reached in ((PROMETHEUS, True), (EVE, False), (ALICE, False), (SUBORDINATE, False)):
+        argv = ["ip", "netns", "exec", control.space, "/usr/bin/python3", "-c", LISTEN, str(user), str(port)]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE) as server:
+            try:
+                assert server.stdout.readline() == b"listens\n"
+                done = control.run("/usr/bin/python3", "-c", REACH, str(PROMETHEUS), str(port))
+            finally:
+                server.kill()
+
+        assert (done.returncode == 0) == is_reached, user

@@ -1,16 +1,18 @@
-"""Who may connect to Alertmanager, which has no authentication: nft(8) rules by user id for loopback."""
+"""Who may connect to Alertmanager, and who may answer as one of the monitors: nft(8) rules by user id for loopback."""
 
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.provision.render.isolation import FIRST_USER
-from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_PORT
+from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_PORT, NOTIFY_PORT
+from clusterwright.provision.render.monitoring.prometheus import PROMETHEUS_PORT
 
 
 def alertmanager_access(cluster: Cluster, header: str) -> str:
     """Return nft rules that reject connections to Alertmanager's port on the host, except those of operators.
 
-    These are system accounts (root, Prometheus), `ssh.user` and the cluster file's admins.
+    These are system accounts (root, Prometheus), `ssh.user` and the cluster file's admins. A user's program that takes
+    the port of a monitor while that restarts reaches nobody: it would get alerts and the token of our receiver.
     """
     operators = "".join(f"    meta skuid {user} accept\n" for user in _operators(cluster))
     return f"""{header}
@@ -21,6 +23,7 @@ delete table inet clusterwright_alertmanager
 table inet clusterwright_alertmanager {{
   chain output {{
     type filter hook output priority filter; policy accept;
+    oif lo tcp sport {{ {PROMETHEUS_PORT}, {ALERTMANAGER_PORT}, {NOTIFY_PORT} }} meta skuid >= {FIRST_USER} drop
     oif lo tcp dport {ALERTMANAGER_PORT} tcp flags & (fin|syn|rst|ack) == syn goto connect
   }}
 
