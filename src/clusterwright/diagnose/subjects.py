@@ -136,7 +136,9 @@ def pending_reasons(name: str, cluster: Cluster, remote: Remote | None = None) -
 def ended_job(
     name: str, cluster: Cluster, remote: Remote | None = None, *, warn: Warn = _ignore
 ) -> list[Diagnosis]:
-    """Return diagnoses of a job that runs or has ended.
+    """Return the diagnoses of a job or run that runs or has ended, the likeliest first.
+
+    `name` is its id or its run's name. `warn` is called with a text for each host whose logs are missing.
 
     Raises:
         WrightError: `no-such-job`: neither Slurm nor the runs folder has it.

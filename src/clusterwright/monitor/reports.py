@@ -55,12 +55,12 @@ def job_report(name: str, cluster: Cluster, remote: Remote | None = None) -> Rep
 def month_report(
     cluster: Cluster, month: str = "", *, team: str = "", remote: Remote | None = None
 ) -> Report:
-    """Report how the cluster or one team was used in a month, such as `2026-11`; default: the current one.
+    """Report how the cluster or one team was used in a month, such as `2026-11`; default: the current one, until now.
 
     The figures are in `data`: GPU hours, and money in the currency that it names.
 
     Raises:
-        WrightError: `bad-month`, or `unknown-name` if there is no such team.
+        WrightError: `bad-month`: not a month, or in the future; `unknown-name`: no team has this name.
     """
     from clusterwright.monitor.fetch import of_month as fetch_month
     from clusterwright.monitor.report import month as month_page

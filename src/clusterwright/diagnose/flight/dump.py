@@ -61,7 +61,10 @@ def _number(entry: Mapping[str, Any]) -> int:
 
 
 def _group(entry: Mapping[str, Any]) -> str:
-    """Return number and description of a process group; several groups may have the same description."""
+    """Return `NUMBER:DESCRIPTION` of a collective's process group; empty if the entry names no group.
+
+    Several groups may have the same description.
+    """
     group = entry.get("process_group")
     parts = list(group) if isinstance(group, list | tuple) else [entry.get("pg_id", "")]
     return _text(":".join(_brief(part) for part in parts if part not in ("", "undefined")))

@@ -65,7 +65,10 @@ class _Machine:
         return self._stack.pop()
 
     def _push_value(self, code: int) -> bool:
-        """Push the value of an opcode; return False if the opcode has none."""
+        """Push the constant, empty container, number, text or mark of an opcode on the stack; return True if it does.
+
+        False for any other opcode, which changes nothing here.
+        """
         if code in _CONSTANTS:
             self._stack.append(_CONSTANTS[code])
         elif code in _EMPTY:
@@ -99,7 +102,10 @@ class _Machine:
         return True
 
     def _combine_values(self, code: int) -> bool:
-        """Combine values of the stack into one; return False if the opcode does not."""
+        """Replace values on top of the stack by one container that holds them; return False if the opcode does not.
+
+        These are opcodes of tuples, lists and dicts.
+        """
         if code in _TUPLES:
             parts = self._stack[-_TUPLES[code] :]
             del self._stack[-_TUPLES[code] :]

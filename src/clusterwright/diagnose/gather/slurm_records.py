@@ -76,7 +76,10 @@ def _limit(parts: Mapping[str, str]) -> str:
 
 
 def _rows(parts: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the accounting records of the job and its steps."""
+    """Return what sacct printed for the job and its steps: one dict per line, by the names of the heading.
+
+    Empty if sacct has no output.
+    """
     names, *lines = split_lines(parts.get("sacct", "")) or [""]
     return [dict(zip(names.split("|"), line.split("|"), strict=False)) for line in lines]
 

@@ -33,7 +33,7 @@ class Case:
 
     @property
     def count(self) -> int:
-        """Return the number of matching lines in all logs."""
+        """Return how often lines of all logs matched the failure mode: the sum over its sightings."""
         return sum(sighting.count for sighting in self.sightings)
 
 

@@ -34,7 +34,10 @@ def subject(case: Case) -> dict[str, str]:
 
 
 def _missed(case: Case) -> str:
-    """Return the rank that is absent from a collective in which all others wait."""
+    """Return the rank that is absent from a collective in which all others wait.
+
+    Empty if there is not exactly one, or if the failure mode does not count collectives.
+    """
     return absent(case.sightings) if case.mode.counted == "collectives" else ""
 
 

@@ -28,7 +28,11 @@ CALIBRATION: tuple[tuple[float, float], ...] = (
 
 
 def weigh(case: Case, other_cases: list[Case]) -> float:
-    """Return the weight of a case, 0 to 1, by which cases are ranked."""
+    """Return the weight of a case, 0 to 1, by which cases are ranked; the highest is the likeliest root cause.
+
+    Confirming lines and being the only rank with the failure raise it. Contradicting lines, a role other than root, an
+    earlier case, and a more specific or less general case beside it lower it.
+    """
     weight = case.mode.certain
     if case.confirmed:
         weight += (1 - weight) * CONFIRMED

@@ -61,7 +61,11 @@ def past(of_logs: list[Diagnosis]) -> list[Diagnosis]:
 
 
 def _node_diagnosis(node: NodeExplanation, same_kind: list[Diagnosis], *, answers: bool) -> Diagnosis:
-    """Return the diagnosis of the node's state in Slurm, with the lines of its logs that confirm it."""
+    """Return the diagnosis of the node's state in Slurm, with up to two lines each of the first two of `same_kind`.
+
+    `same_kind` are diagnoses of its logs of the same kind; they raise the confidence from 0.9 to 0.97. If `answers` is
+    False, the cause adds that SSH does not answer either.
+    """
     cause = node.cause if answers else f"{node.cause} {_('The host does not answer ssh either.')}"
     lines = tuple(line for diagnosis in same_kind[:2] for line in diagnosis.evidence[:2])
     return Diagnosis(

@@ -68,7 +68,12 @@ def explain(record: Record) -> NodeExplanation:
 
 
 def _explain_state(name: str, parsed: NodeState, line: str) -> NodeExplanation:
-    """Return the explanation of a node that is out of service without a reason."""
+    """Explain why a node without a drain reason is out of service, from its state.
+
+    It is in a maintenance reservation, powered down by power saving, or else its slurmd is not responding. `line` is
+    the
+    quoted evidence.
+    """
     state, resume = parsed.text, client.line(client.resume(name))
     if parsed.is_in_maintenance:
         cause, fix = (

@@ -20,7 +20,7 @@ class OutputText(Protocol):
         """Return whether the text contains `keyword`, which is in lower case, ignoring case."""
 
     def rows(self) -> Iterator[Row]:
-        """Yield the lines of a command's output."""
+        """Yield the lines of a command's output, each with its position, rank and host."""
 
 
 class _CheckedRows(Sequence[Row]):

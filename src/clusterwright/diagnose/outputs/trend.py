@@ -42,7 +42,7 @@ class Trend:
 
     @property
     def final(self) -> float:
-        """Return the trend's last median."""
+        """Return the last median of the series: that of its last epoch, or of the last tenth of the log."""
         return self.values[-1]
 
 

@@ -16,7 +16,10 @@ WHEN_HOLDER_ENDS = N_("when one of these jobs ends")
 
 
 def update(facts: Facts, setting: str, description: str, by: str = "user") -> StartCommand:
-    """Return the command `scontrol update` of the job with a setting."""
+    """Return the change `scontrol update jobid=ID SETTING` of the job, without running it.
+
+    `description` tells people what it does; `by` is who may run it, `user` or `admin`.
+    """
     return StartCommand(
         f"scontrol update jobid={facts.id} {setting}", "admin" if by == "admin" else "user", description
     )

@@ -54,12 +54,12 @@ class Facts:
 
     @cached_property
     def partitions(self) -> dict[str, Record]:
-        """Records of all partitions by name."""
+        """Records of all partitions of the cluster by partition name, as `scontrol show partition` printed them."""
         return named(parse_records(self.texts.get("partitions", ""), "PartitionName"), "PartitionName")
 
     @cached_property
     def all_nodes(self) -> dict[str, Record]:
-        """Records of all nodes of the cluster by name."""
+        """Records of all nodes of the cluster by node name, as `scontrol show node` printed them."""
         return {name: node.record for name, node in parse_nodes(self.texts.get("nodes", "")).items()}
 
     @cached_property
@@ -76,17 +76,17 @@ class Facts:
 
     @cached_property
     def reservations(self) -> dict[str, Record]:
-        """Records of all reservations by name."""
+        """Records of all reservations by name; empty if Slurm has none."""
         return named(parse_records(self.texts.get("reservations", ""), "ReservationName"), "ReservationName")
 
     @cached_property
     def licenses(self) -> dict[str, Record]:
-        """Records of all licenses by name."""
+        """Records of all licenses of Slurm by name, with total and free counts; empty if there are none."""
         return named(parse_records(self.texts.get("licenses", ""), "LicenseName"), "LicenseName")
 
     @cached_property
     def qos(self) -> dict[str, Record]:
-        """Records of limits and use of each QOS by name."""
+        """Records of limits and use of each QOS by its name, from `scontrol show assoc_mgr`."""
         records = {
             re.sub(r"\(\d+\)", "", record["QOS"]): record
             for record in parse_records(self.texts.get("limits", ""), "QOS")
@@ -95,7 +95,7 @@ class Facts:
 
     @cached_property
     def associations(self) -> list[Record]:
-        """The job's association and its parents, the nearest first."""
+        """Records of the associations that limit the job: its user's in the account, the account and its parents."""
         every = parse_records(self.texts.get("limits", ""), "ClusterName")
         account_records = [record for record in every if record["Account"] == self.job["Account"]]
         nearest = [record for record in account_records if record["UserName"].partition("(")[0] == self.user]
@@ -124,12 +124,12 @@ class Facts:
 
     @cached_property
     def accounts(self) -> tuple[str, ...]:
-        """Accounts to which the job's user may charge jobs."""
+        """Names of the accounts to which the job's user may charge jobs; empty if accounting has none."""
         return tuple(dict.fromkeys(row[0] for row in self._allowed if row[1] == self.user))
 
     @cached_property
     def queue(self) -> tuple[Job, ...]:
-        """All other jobs that are pending or running."""
+        """All jobs that are pending or running, except this job; pending ones have no `hosts`."""
         jobs = parse_queue(self.texts.get("queue", ""), FIELDS)
         other_jobs = (job for job in jobs if not job.is_finished and job.id != self.id)
         return tuple(job._replace(hosts="") if job.is_pending else job for job in other_jobs)
@@ -141,12 +141,12 @@ class Facts:
 
     @cached_property
     def now(self) -> str:
-        """The time on the control host when the facts were queried."""
+        """The control host's local time when the facts were queried, as text; empty if it was not queried."""
         return self.texts.get("now", "").strip()
 
     @cached_property
     def start(self) -> str:
-        """The start that Slurm expects; empty where Slurm has no estimate."""
+        """The time as text at which Slurm expects to start the job; empty where Slurm has no estimate."""
         for line in split_lines(self.texts.get("start", "")):
             when = line.partition("|")[2].partition("|")[0]
             if stamp(when) is not None:

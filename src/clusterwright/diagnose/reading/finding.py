@@ -103,7 +103,11 @@ def _hidden(path: Path) -> bool:
 
 
 def _group(path: Path) -> tuple[str, tuple[int, int]]:
-    """Return the rotated log of a file and the part's sort key: dated parts oldest, the one without suffix newest."""
+    """Return the path of the log of which a file is a rotated part, and a key that sorts parts from oldest to newest.
+
+    Parts with a date come first, then numbered ones from the highest number down; the one without suffix is the
+    newest.
+    """
     name = _PACKED.sub("", path.name)
     match = _ROTATED.match(name)
     if match is None or (name.startswith("slurm-") and "." not in match["base"]):

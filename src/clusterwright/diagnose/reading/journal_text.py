@@ -42,7 +42,10 @@ class JournalText(Protocol):
         ...
 
     def finish(self) -> bytes:
-        """Return the rest after the last piece."""
+        """Return the last lines, which `feed` retained because their entry was incomplete.
+
+        Called once, at the end of the file.
+        """
         ...
 
 
@@ -77,7 +80,7 @@ class JsonText:
         return b"".join(text + b"\n" for text in texts)
 
     def finish(self) -> bytes:
-        """Return the text of the last line."""
+        """Return the text of the last line, which `feed` retained; empty if the line is longer than the limit."""
         return b"" if self._is_long else self._text(self._unfinished)
 
     def _text(self, line: bytes) -> bytes:
@@ -124,11 +127,14 @@ class ExportText:
         return b"".join(texts)
 
     def finish(self) -> bytes:
-        """Return the lines of the last entry."""
+        """Return the lines of the last entry, if the file does not end with the empty line after it; else empty."""
         return self.feed(b"\n\n") if self._fields or self._data else b""
 
     def _field_end(self, start: int) -> int | None:
-        """Store the field that begins at `start` and return where the next begins; None if its end is missing."""
+        """Store the field that begins at `start`, and return the offset of the next one; None if its end is missing.
+
+        Both `NAME=VALUE` and the form with a size in bytes are read.
+        """
         end = self._data.find(b"\n", start)
         if end < 0:
             return None

@@ -213,7 +213,7 @@ class Line:
 
     @cached_property
     def text(self) -> str:
-        """Return the line without terminal escapes."""
+        """Return the whole line without terminal escapes and trailing spaces."""
         return clean(self._data[self.begin : self.end]).rstrip()
 
     @cached_property

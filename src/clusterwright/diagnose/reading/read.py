@@ -304,7 +304,10 @@ class _LogReader:
         return replace(self._store.observations([]), cut_short=(position,))
 
     def _observe(self, memory_bytes: int | None) -> None:
-        """Store what the output of a command in the source shows."""
+        """Read the sample of the source as output of known commands, and store its findings and normal values.
+
+        Nothing if the source has no sample.
+        """
         for observation in observe(self._sample, memory_bytes, self._budget.check) if self._sample else ():
             if isinstance(observation, Finding):
                 for match in self._takers.matches_of_finding(observation.text):

@@ -30,7 +30,10 @@ class LogSample:
         self._end: tuple[int, bytes] | None = None
 
     def add(self, data: bytes, line: int) -> None:
-        """Add to the sample what it needs of a block of whole lines; `line` is the number of its first line."""
+        """Add parts of a block of whole lines to the sample: of the source's head, of every so many blocks, of its end.
+
+        `line` is the number of the block's first line.
+        """
         head = _lines(
             data[: max(0, HEAD_BYTES - self._head_bytes)],
             is_complete=len(data) <= HEAD_BYTES - self._head_bytes,

@@ -74,7 +74,10 @@ class SightingStore:
         return "" in likes or any(expression(like).search(line) for like in likes)
 
     def add(self, mode: Mode, signature: int, names: dict[str, str], line: Line, number: int) -> None:
-        """Store a line that matched a signature; of a rank's many matches, those beyond a limit are only counted."""
+        """Count a line that matched a signature of a failure mode; store it with rank, host, time and named values.
+
+        Beyond a limit per mode, signature and rank, lines are only counted.
+        """
         key = (mode.id, signature, line.parts.rank)
         self._counts[key] += 1
         if len(self._sightings[key]) >= (

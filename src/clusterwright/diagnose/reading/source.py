@@ -46,12 +46,12 @@ class LogSource:
 
 
 def of_text(name: str, text: str, *, kind: str = "log", host: str = "", rank: str = "") -> LogSource:
-    """Return a source of text in memory, such as output of Slurm."""
+    """Return a log source whose content is a text in memory, such as output of Slurm."""
     return of_bytes(name, text.encode("utf-8", "replace"), kind=kind, host=host, rank=rank)
 
 
 def of_bytes(name: str, data: bytes, *, kind: str = "log", host: str = "", rank: str = "") -> LogSource:
-    """Return a source of bytes in memory."""
+    """Return a log source whose content is bytes in memory; `name` appears in evidence."""
     return LogSource(name, lambda: io.BytesIO(data), kind, host, rank, group=name)
 
 
@@ -84,7 +84,11 @@ def _unpacked(path: str, suffix: str) -> BinaryIO:
 
 
 def _unzstd(path: str) -> BinaryIO:
-    """Decompress with the zstandard module or the zstd program; Python has its own only from 3.14 on."""
+    """Open a zstd file for reading, decompressed by the module zstandard, else by the program zstd.
+
+    Raises:
+        OSError: neither of them is installed; Python has its own only from 3.14 on.
+    """
     from importlib import import_module
     from importlib.util import find_spec
     from shutil import which

@@ -42,7 +42,7 @@ class Expression:
         self.is_anchored = "^" in like or "\\A" in like
 
     def search(self, text: str) -> re.Match[str] | None:
-        """Return the first match of the expression in the text."""
+        """Return the first match of the expression in the text, or None; a quick test of fixed words goes first."""
         if self._alternatives and not any(_are_in_order(parts, text) for parts in self._alternatives):
             return None
         return self._pattern.search(text)
@@ -79,7 +79,10 @@ def _entered_at_start(like: str) -> str:
 
 
 def _split(like: str) -> list[list[str]]:
-    """Return the alternatives of an expression, each split at `.*`, outside of groups and classes."""
+    """Split a regular expression into its alternatives (at `|`), and each of them at `.*`.
+
+    Signs within groups and character classes do not split.
+    """
     alternatives: list[list[str]] = [[]]
     begin = position = depth = 0
     while position < len(like):
@@ -173,7 +176,10 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
     pattern = expression(signature.like)
 
     def names(line: Line) -> dict[str, str] | None:
-        """Return the named values of the line; an anchored expression may also match after the launcher's prefix."""
+        """Return the values of the expression's named groups in the line; None if the line does not match.
+
+        An anchored expression may also match after the launcher's prefix. Groups without text are left out.
+        """
         text = about(line.text, signature.has)
         hit = pattern.search(about(line.own_text, signature.has))
         if hit is None and pattern.is_anchored and text in line.own_text:

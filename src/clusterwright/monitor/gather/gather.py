@@ -32,7 +32,9 @@ def control_remote(cluster: Cluster, remote: Remote) -> Remote:
 
 
 def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Snapshot:
-    """Take a snapshot by one program on the control host; parts that fail are in the snapshot's `missing`.
+    """Take a snapshot of the cluster by a program on the control host; parts that fail are in its `missing`.
+
+    `limit_s` is the time limit of that program's queries.
 
     Raises:
         WrightError: the control host cannot be reached, or has no Python.

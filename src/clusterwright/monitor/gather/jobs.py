@@ -57,9 +57,9 @@ def _hosts(hostlist: str) -> tuple[str, ...]:
 
 
 def _run(name: str, progress: Mapping[str, Any]) -> RunSnapshot:
-    """Return the progress of a run; None for values that are not numbers.
+    """Return the progress of a run from the supervisor's numbers; None for each value that is not a number.
 
-    Points of the curve without both are left out.
+    Points of the loss curve that lack step or loss are left out.
     """
     step, total_steps = number(progress.get("step")), number(progress.get("total_steps"))
     points = [

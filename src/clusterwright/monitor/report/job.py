@@ -29,7 +29,7 @@ MAX_ROWS = 64  # bars of GPUs and of hosts; of more, those with the lowest utili
 
 
 def report(facts: JobFacts, cluster: str, price: Price | None = None, gpu_watts: float = 0.0) -> Report:
-    """Build the report of one job; unknown values are dashes, and `missing` has the reasons.
+    """Build the report of a job: use, times, advice and cost; unknown values are dashes, `missing` has the reasons.
 
     `price` None: without the cost. `gpu_watts`: rated power of a GPU, which counts if no power was measured; 0: not
     known.

@@ -57,7 +57,7 @@ class JobFacts:
 
     @property
     def state(self) -> str:
-        """The state of the run, as every command shows it; of a job without a run, that of Slurm."""
+        """The state of the run, as every command shows it; for a job without a run, its state in Slurm's accounting."""
         return str((self.run.get("status") or {}).get("state") or self.record.state)
 
     @property

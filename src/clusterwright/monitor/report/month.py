@@ -38,7 +38,10 @@ _KWH = 3.6e6
 
 
 def report(month: Month, cluster: str, label: str, price: Price | None, gpu_watts: float) -> Report:
-    """Build the report; `label` is the month, `gpu_watts` the rated power of one GPU, used if none was measured."""
+    """Build the report of a month: use of GPUs, teams, users, failures, cost and energy.
+
+    `label` is the month; `gpu_watts` is the rated power of one GPU, used if none was measured.
+    """
     team_suffix = f", {visible(month.span.team)}" if month.span.team else ""
     everything = month.all
     parts = (

@@ -171,9 +171,11 @@ def _counted_s(
 def _add(
     total: Sum, record: AccountingRecord, hours: float, span: Span, *, is_canceled: bool = False
 ) -> None:
-    """Add a job with its GPU hours to a sum; its wait if it started in the time range, its failure if it ended there.
+    """Add a job, and `hours` (its GPU hours in the time range), to a sum.
 
-    A job that `is_canceled` does not count as FAILED, as the supervisor of a canceled run exits with such a code.
+    Its wait counts if it started in the time range, its failure if it ended there. A job that `is_canceled` does not
+    count
+    as FAILED, as the supervisor of a canceled run exits with such a code.
     """
     total.jobs += 1
     total.held_h += hours

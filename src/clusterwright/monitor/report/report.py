@@ -83,7 +83,7 @@ def clock(seconds: float | None) -> str:
 
 
 def size(size_bytes: float | None) -> str:
-    """Format a size in bytes for people; `-` for None."""
+    """Format a size in bytes for people, such as `1.5 GiB`; `-` for None."""
     return "-" if size_bytes is None else human_size(size_bytes)
 
 

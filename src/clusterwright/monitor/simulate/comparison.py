@@ -141,5 +141,5 @@ def document(trace: Trace, results: Sequence[SimulationResult]) -> dict[str, Any
 
 
 def clean(text: str) -> str:
-    """Replace control and direction characters of an untrusted text by U+FFFD, and cut it to 120 characters."""
+    """Return the first 120 characters of an untrusted text, with U+FFFD for control and direction characters."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:120])

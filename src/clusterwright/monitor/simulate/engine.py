@@ -38,7 +38,7 @@ class WaitingJob:
 
     @property
     def order(self) -> tuple[float, float, float, int]:
-        """Sort key by which pending jobs start; lower is first."""
+        """Sort key of pending jobs, lowest first: tier of the partition, priority, time of submission, number."""
         return (-self.queue.tier, -self.priority, self.job.submit, self.number)
 
 

@@ -128,9 +128,9 @@ class PlacementPlan:
         return any(begin <= self._now <= last for begin, last in self._begins(host, need, end - self._now))
 
     def reserve(self, need: Need, lasts_s: float, window_s: float) -> float | None:
-        """Reserve hosts from the first time at which enough are free, and return it.
+        """Reserve hosts for `lasts_s` from the first time at which enough are free, and return that time in seconds.
 
-        None beyond the window or if never.
+        Return None, and reserve nothing, if there is none within `window_s` seconds from now.
         """
         spans = [
             (begin, last, host)
@@ -191,7 +191,10 @@ class PlacementPlan:
 
 
 def _split(steps: list[Step], time: float) -> list[Step]:
-    """Return the steps, with one that begins at `time`; unchanged if there is one, or if `time` is before them all."""
+    """Return the steps (time, free, free CPUs) with one more that begins at `time`, a copy of the one before it.
+
+    Unchanged if one begins then, or if `time` is before them all.
+    """
     index = bisect_right(steps, (time, 1 << 60, 1 << 60))
     if index == 0 or steps[index - 1][0] == time:
         return steps

@@ -89,12 +89,12 @@ class SimulationSettings:
 
     @property
     def gpus(self) -> int:
-        """Number of GPUs of all hosts."""
+        """Number of GPUs of all hosts of the simulated cluster."""
         return sum(kind.gpus * len(kind.names) for kind in self.kinds.values())
 
     @property
     def cpus(self) -> int:
-        """Number of CPUs of all hosts."""
+        """Number of CPUs of all hosts of the simulated cluster."""
         return sum(kind.cpus * len(kind.names) for kind in self.kinds.values())
 
     @property

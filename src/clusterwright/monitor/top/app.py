@@ -41,7 +41,7 @@ class JobActions(Protocol):
     user: str
 
     def cancel(self, job: JobView) -> str:
-        """Cancel the job, and return a text for the user."""
+        """Cancel the job through Slurm, and return a text for the user; raise WrightError if Slurm refuses."""
         ...
 
     def output(self, job: JobView) -> str:
@@ -129,7 +129,7 @@ class Top(App[None]):
         self.set_interval(EVERY_S, self.action_poll)
 
     def on_resize(self, event: Resize) -> None:
-        """Show one panel at a time on a narrow screen."""
+        """Show one panel at a time if the screen is less than NARROW characters wide, else all panels."""
         self.set_class(event.size.width < NARROW, "narrow")
 
     def action_poll(self) -> None:

@@ -79,7 +79,7 @@ def heads(columns: Iterable[Column]) -> list[str]:
 
 
 def of_group(row: HostGroup | NodeView, options: RenderOptions) -> Cells:
-    """Return the cells of a group of nodes, or of one node of an opened group."""
+    """Return the cells of a row of the table of nodes: of a group of nodes, or of one node of an opened group."""
     if isinstance(row, NodeView):
         return _of_node(row, options)
     gpus_used, total = row.gpus
@@ -121,7 +121,7 @@ def _state(state: str, *, drained: bool) -> Cell:
 
 
 def of_job(job: JobView, options: RenderOptions) -> Cells:
-    """Return the cells of a job's row."""
+    """Return the cells of a job's row in the table of jobs; a GPU use below 10 % is red."""
     began = job.started if runs(job) else job.submitted
     remaining_s = None if job.ends is None or not runs(job) else job.ends - options.now
     use = "-" if job.utilisation is None else percent(job.utilisation)

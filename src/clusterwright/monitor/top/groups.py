@@ -26,7 +26,7 @@ class HostGroup:
 
     @property
     def key(self) -> str:
-        """A key that identifies the group across snapshots."""
+        """A text that identifies the group across snapshots: node group, state, and whether it is drained."""
         return f"group {self.name} {self.state} {self.drained}"
 
     @property
@@ -79,7 +79,7 @@ def groups(nodes: Iterable[NodeView]) -> list[HostGroup]:
 
 
 def rows(snapshot: Snapshot, opened: Container[str]) -> list[HostGroup | NodeView]:
-    """Return the groups, each opened one followed by its nodes."""
+    """Return the rows of the table of nodes: each group, and after it its nodes if its key is in `opened`."""
     items: list[HostGroup | NodeView] = []
     for group in groups(snapshot.nodes):
         items.append(group)

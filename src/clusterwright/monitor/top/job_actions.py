@@ -77,7 +77,7 @@ class ByShell:
 
 
 def _scancel_id(job: JobView) -> str:
-    """Return the id for scancel; with the brackets of an array, so that only pending tasks are canceled."""
+    """Return the job's id for scancel; for the pending tasks of an array `ID_[`, so that only these are canceled."""
     return number(job) + ("_[" if "[" in job.id else "")
 
 

@@ -109,7 +109,7 @@ class Listing(ScrollView, can_focus=True):
                 self.action_choose()
 
     def render_line(self, y: int) -> Strip:
-        """Render one line: the headings are fixed, the rows scroll."""
+        """Return line `y` of the screen: 0 has the headings, which stay fixed; rows scroll; blank after the last."""
         width = self.scrollable_content_region.width
         layout = fitting(self._columns, width)
         if y == 0:

@@ -54,7 +54,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self._question = question
 
     def compose(self) -> ComposeResult:
-        """Yield the question, and the keys that answer it."""
+        """Yield the widgets of the screen: the question, and the keys that answer it."""
         with VerticalScroll(id="page"):
             yield Static(Text(self._question, "bold"), markup=False)
             yield Static(_("y: cancel the job    n, Esc: keep the job"), classes="hint", markup=False)
@@ -65,7 +65,7 @@ class ConfirmScreen(ModalScreen[bool]):
 
 
 def assembled(lines: Sequence[Sequence[Cell]]) -> Text:
-    """Join lines of cells into one text."""
+    """Join lines of styled cells into one Rich text, with a line break after each line."""
     text = Text()
     for line in lines:
         for part, style in line:
@@ -75,5 +75,5 @@ def assembled(lines: Sequence[Sequence[Cell]]) -> Text:
 
 
 def keys() -> list[list[Cell]]:
-    """Return the keys of the screen, and what they do, as lines of cells."""
+    """Return the lines of the help: each key of the screen with what it does, as styled cells."""
     return [[(f"{name:<16}", "bold"), (_(text), "")] for name, text in KEYS]

@@ -22,7 +22,7 @@ GROUPS, ALERTS, TEAMS = 20, 8, 8  # maximum rows of groups, alerts and teams
 
 
 def print_screen(snapshot: Snapshot, options: RenderOptions, console: Console, *, rows: int) -> None:
-    """Print the headline, nodes, teams, alerts, and the jobs that fit."""
+    """Print headline, nodes, teams, alerts and jobs once, cropped to the console's width and about `rows` lines."""
     for line in lines(snapshot, options, console.width, rows):
         console.print(line, no_wrap=True, overflow="crop", crop=True, highlight=False)
 
@@ -66,7 +66,10 @@ def _table(
 
 
 def row(cells: Cells, layout: Sequence[tuple[int, Column, int]]) -> Text:
-    """Return cells side by side, each cut or padded to its column; a Chinese character takes two."""
+    """Return the cells as one line, each cut or padded to its column's width; a Chinese character takes two.
+
+    `layout` lists index of the cell, column and width.
+    """
     line = Text(end="")
     for index, column, wide in layout:
         parts = cells[index]

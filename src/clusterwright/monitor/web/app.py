@@ -173,9 +173,10 @@ class Views:
         return await self._run_action(request, user, partial(actions.cancel, job, user))
 
     async def drain(self, request: Request) -> Response:
-        """Drain a node, if the user may, and return the result; 404 if there is no such node, 403 if they may not.
+        """Drain a node in Slurm, and respond with the result.
 
-        422 without a valid `reason` in the body.
+        404 if there is no such node, 403 if the user's role does not permit it, 422 without a valid `reason` in the
+        body.
         """
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.actions
@@ -240,7 +241,10 @@ def _refused(reason: str) -> Response:
 
 
 def _respond(request: Request, body: bytes, packed: bytes, kind: str, cache_control: str) -> Response:
-    """Return the body as a response, compressed if the client accepts gzip."""
+    """Return a response with the body, or with `packed`, the same compressed, if the client accepts gzip.
+
+    `kind` is the media type.
+    """
     headers = {"cache-control": cache_control, "vary": "accept-encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(packed, media_type=kind, headers=headers | {"content-encoding": "gzip"})

@@ -46,7 +46,7 @@ class Waiting:
         return True
 
     def leave(self, name: str, address: str) -> None:
-        """Remove a sign-in that no longer waits."""
+        """Count one waiting sign-in less for this account name and address."""
         self._places[name, address] -= 1
         self._places += Counter()  # without the entries of zero
 
@@ -108,13 +108,13 @@ class SignIn:
         return answer
 
     def _wait(self, request: Request, wait_s: float) -> Response:
-        """Return the form with status 429 and a Retry-After header."""
+        """Return the sign-in form with status 429, and `wait_s`, rounded up, in its Retry-After header."""
         answer = self._form(request, "sign.wait", 429)
         answer.headers["retry-after"] = str(math.ceil(max(wait_s, 1)))
         return answer
 
     async def sign_out(self, request: Request) -> Response:
-        """End the user's session and delete its cookie."""
+        """End the user's session, and respond with 204 and the deletion of its cookie; also if there is no session."""
         self._guard.sessions.end(request.cookies.get(self._guard.cookie, ""))
         answer = Response(status_code=204)
         answer.delete_cookie(self._guard.cookie, secure=self._guard.tls, httponly=True, samesite="strict")

@@ -81,9 +81,9 @@ class Feed:
                     await asyncio.wait_for(self._wake.wait(), REST_S)
 
     async def poll(self) -> None:
-        """Take a snapshot, add it to the trails and the history, and publish it; texts are in English.
+        """Take a snapshot in a thread, add it to trails and history, and publish it to viewers; texts are in English.
 
-        If it fails, the last snapshot stays, and the error is published.
+        If it fails, the last snapshot stays, and the error is published; nothing is raised.
         """
         try:
             with in_language("en"):
@@ -160,9 +160,11 @@ class Feed:
         return self._by_node.get(name)
 
     def join(self, last_version: int | None, name: str = "") -> Viewer | None:
-        """Add a viewer, with the changes since its version or the whole document; return None if there are too many.
+        """Add a viewer, and queue for it the changes since `last_version`, or the whole document; also poll soon.
 
-        One account, and viewers without sign-in together, cannot take all places.
+        `name` is its account, empty without sign-in. None if there are too many: one account, and viewers without
+        sign-in
+        together, cannot take all places.
         """
         of_name = sum(viewer.name == name for viewer in self._viewers)
         if len(self._viewers) >= MOST_VIEWERS or of_name >= (MOST_OF_ACCOUNT if name else MOST_ANONYMOUS):
@@ -214,5 +216,5 @@ def _finite(value: Json) -> Json:
 
 
 def event(name: str, version: int, data: bytes) -> bytes:
-    """Encode one server-sent event; compact JSON has no line breaks."""
+    """Encode a server-sent event of this name, with `version` as its id; `data` must be JSON without line breaks."""
     return b"event: %s\nid: %d\ndata: %s\n\n" % (name.encode(), version, data)

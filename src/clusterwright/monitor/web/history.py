@@ -93,9 +93,11 @@ class History:
                 self.trouble = f"{self._path.name}: {error}"
 
     def read(self, span: str) -> dict[str, list[float | None]]:
-        """Return times and mean sums over a span, a key of SPANS, up to now.
+        """Return the cluster's sums over time: lists of means by figure, and of their times in `at`.
 
-        If the file cannot be read, the lists are empty and `trouble` has the error.
+        `span` is a key of SPANS, the time up to now. If the file cannot be read, the lists are empty and `trouble` has
+        the
+        error.
         """
         (step, seconds), now = SPANS[span], int(self._clock.now())
         wide = -(-seconds // (MOST * step)) * step
@@ -109,7 +111,7 @@ class History:
         return {name: list(column) for name, column in zip(("at", *FIGURES), columns, strict=True)}
 
     def close(self) -> None:
-        """Close the history file."""
+        """Close the history file; errors are ignored."""
         with self._lock, suppress(sqlite3.Error):
             self._file.close()
 

@@ -94,7 +94,7 @@ def _template(name: str) -> Template:
 
 
 def index(cluster: str, sums: Mapping[str, Json], lang: Lang, theme: str) -> str:
-    """Render the page: head, sums and containers of the views."""
+    """Render the HTML page: tabs, sums of the cluster, and empty containers of the views that the browser fills."""
     texts = words(lang)
     return _filled(
         "index.html",
@@ -136,7 +136,7 @@ def _sum(name: str, sums: Mapping[str, Json]) -> str:
 
 
 def sign_in(lang: Lang, theme: str, token: str, trouble: str) -> str:
-    """Render the sign-in form; `trouble` is a key of messages.toml, or empty."""
+    """Render the HTML of the sign-in form with its token; `trouble` is a key of messages.toml for an error, or ""."""
     text = words(lang)[trouble] if trouble else ""
     return _filled(
         "sign-in.html",

@@ -42,9 +42,9 @@ class Sessions:
         self._by_key: dict[bytes, Session] = {}
 
     def begin(self, user: WebUser) -> tuple[str, Session]:
-        """Begin a session and return its cookie and the session; at the limit, the longest unused one ends.
+        """Begin a session of the user, and return its secret cookie and the session.
 
-        The limit is that of the account, else of all.
+        At the limit of the account, else of all, the session that was unused for longest ends.
         """
         cookie, now = secrets.token_urlsafe(32), self._clock.monotonic()
         account_keys = [key for key, session in self._by_key.items() if session.name == user.name]
@@ -56,7 +56,7 @@ class Sessions:
         return cookie, session
 
     def find(self, cookie: str) -> tuple[Session, WebUser] | None:
-        """Return the session of a cookie and its user, as the file of users has them now, and note the use.
+        """Return the session of a cookie and its user, as the file of users has them now, and note the time of use.
 
         None if it ended. It ends when unused for IDLE_S, after LONGEST_S, and with a new password or without the user.
         """
@@ -72,7 +72,7 @@ class Sessions:
         return session, user
 
     def end(self, cookie: str) -> None:
-        """End the session that a cookie identifies."""
+        """End the session that a cookie identifies; nothing happens if there is none."""
         self._by_key.pop(_key(cookie), None)
 
 

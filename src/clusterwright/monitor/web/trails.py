@@ -20,7 +20,7 @@ class Trail:
         self._every, self._count = 1, 0
 
     def add(self, time: float, figures: Iterable[float | None]) -> None:
-        """Add a point, unless the current resolution skips it.
+        """Add a point with its time, unless the current resolution skips it; None in `figures` is stored as no value.
 
         At the limit, drop every second point and halve the resolution.
         """
@@ -56,10 +56,7 @@ class Trails:
         self._by_job: dict[str, Trail] = {}
 
     def add(self, time: float, jobs: Iterable[JobView]) -> None:
-        """Add a point for each started job of a snapshot with a run or a utilization.
-
-        Forget jobs that are not in it.
-        """
+        """Add a point at `time` for each started job with a run or a utilization; forget jobs not in `jobs`."""
         now: dict[str, Trail] = {}
         for job in jobs:
             if job.started is None or (job.run is None and job.utilisation is None):

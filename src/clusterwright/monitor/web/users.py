@@ -131,7 +131,7 @@ class Users:
         self._write({**self.all(), user.name: user})
 
     def remove(self, name: str) -> bool:
-        """Remove a user; return False if there was none of that name."""
+        """Remove a user from the file of users; return True if there was one of that name."""
         users = self.all()
         self._write({user_name: user for user_name, user in users.items() if user_name != name})
         return name in users

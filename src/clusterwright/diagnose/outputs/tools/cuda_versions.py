@@ -22,8 +22,9 @@ Version = tuple[int, int]
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
     """Yield a finding if nvcc or PyTorch is of a newer CUDA major version than the driver, else a normal value.
 
-    Also a finding if nvcc and PyTorch have different major versions. Nothing for a program that the output does not
-    name.
+    `rows` are lines of an output such as nvidia-smi's. Also a finding if nvcc and PyTorch have different major
+    versions.
+    Nothing for a program that the output does not name.
     """
     driver, compiler, torch = (_find_version(rows, pattern) for pattern in (_DRIVER, _COMPILER, _TORCH))
     if compiler and driver:

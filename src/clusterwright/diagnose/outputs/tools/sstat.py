@@ -33,9 +33,9 @@ def read(rows: Sequence[Row], memory_bytes: int | None) -> Iterator[Finding | No
 
 
 def _requested(table: Sequence[tuple[Row, Mapping[str, str]]]) -> int | None:
-    """Return the memory per host that the column ReqMem gives; on the lines of steps it is empty.
+    """Return the bytes of memory per host that column ReqMem of sstat or sacct requests.
 
-    None if no line has it, or only per CPU (`c`).
+    The first line with a size counts. None if no line has one, or only one per CPU (`c`).
     """
     for _row, cells in table:
         text = cells.get("reqmem", "")

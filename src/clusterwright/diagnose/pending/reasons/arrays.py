@@ -11,7 +11,7 @@ from clusterwright.i18n import _, _n
 
 @reason("JobArrayTaskLimit")
 def task_limit(facts: Facts) -> Waiting:
-    """Explain that the array runs as many tasks as its `%` limit allows."""
+    """Explain that the array runs as many tasks as its limit (`%N`) allows, and propose a limit higher by one."""
     array = facts.job["ArrayJobId"] or facts.id
     running = [job for job in facts.running if job.id.partition("_")[0] == array]
     limit = facts.job.number("ArrayTaskThrottle") or len(running)

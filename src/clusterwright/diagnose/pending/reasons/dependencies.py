@@ -23,7 +23,7 @@ def never_satisfied(facts: Facts) -> Waiting:
 
 @reason("Dependency")
 def dependency(facts: Facts) -> Waiting:
-    """Explain that other jobs must start or end first."""
+    """Explain that the job waits until other jobs, which the Waiting lists, have started or ended (`--dependency`)."""
     condition = facts.job["Dependency"]
     ids = set(re.findall(r"\d+", re.sub(r"\(.*?\)", "", condition)))
     other_jobs = tuple(

@@ -12,7 +12,7 @@ from clusterwright.slurm.records import clock
 
 @reason("JobHeldUser")
 def by_user(facts: Facts) -> Waiting:
-    """Explain that the job's user holds it."""
+    """Explain that the job's user holds it, and propose `scontrol release` by the user."""
     return Waiting(
         "held-by-user",
         _("The job's user holds it (`scontrol hold` or `sbatch --hold`)."),
@@ -23,7 +23,7 @@ def by_user(facts: Facts) -> Waiting:
 
 @reason("JobHeldAdmin")
 def by_admin(facts: Facts) -> Waiting:
-    """Explain that an administrator holds the job."""
+    """Explain that an administrator holds the job, and propose `scontrol release` by an administrator."""
     return Waiting(
         "held-by-admin",
         _("An administrator holds the job (priority 0); its user cannot release it."),

@@ -13,7 +13,7 @@ from clusterwright.i18n import _
 
 @reason("Licenses")
 def licenses(facts: Facts) -> Waiting:
-    """Explain that too few of one or more licenses are free."""
+    """Explain that too few of the requested licenses are free, and propose to request only free ones, or none."""
     requested = {
         name: int(count or 1) for name, count in re.findall(r"([\w@.-]+)(?::(\d+))?", facts.job["Licenses"])
     }

@@ -56,7 +56,10 @@ class Limit:
 
 @reason(r"(QOS|Assoc)\w*|Max(Cpu|GRES|Gres|Mem|Memory|Node|Jobs?)PerAccount.*")
 def limit(facts: Facts) -> Waiting | None:
-    """Explain that a limit of a QOS or an association is reached: by which jobs, and what request it allows."""
+    """Explain that a limit of a QOS or an association is reached: by which jobs, and what request it allows.
+
+    None if the job's reason is not that of such a limit.
+    """
     token = facts.job["Reason"]
     match = _TOKEN.fullmatch(token)
     if not match:
@@ -106,7 +109,10 @@ def _cause(bound: Limit, requested: float) -> str:
 
 
 def _limit(facts: Facts, match: re.Match[str]) -> Limit:
-    """Return the limit that the reason names, from the record that sets it."""
+    """Return the limit that the job's reason names, with its value and use, from the QOS or association that sets it.
+
+    `match` is the reason, matched by `_TOKEN`.
+    """
     resource = match["what"].lower()
     kind, per = match["kind"] or "Max", match["per"]
     scope = "Grp" if kind == "Grp" else "Min" if kind == "Min" else per or "PerJob"
@@ -134,7 +140,7 @@ def _passes(bound: Limit, requested: float) -> bool:
 
 
 def _places(facts: Facts, entity: str, scope: str, resource: str) -> list[tuple[str, Record, str, str]]:
-    """Return the records that may set the limit: owner's name, record, field, and command that changes it.
+    """Return the records that may set the limit: owner's name, record, field, and sacctmgr command that changes it.
 
     For `assoc` those of the job's associations, else the QOS of its partition before its own; an empty record if none
     is known.

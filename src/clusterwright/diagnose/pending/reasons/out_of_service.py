@@ -36,7 +36,10 @@ def out(facts: Facts) -> Waiting | None:
 
 
 def _accept_any_nodes(facts: Facts) -> StartCommand | None:
-    """Return the command to accept any nodes, if the job names its nodes and enough others are usable."""
+    """Return the command that removes the job's list of nodes.
+
+    None if the job names no nodes, or if fewer nodes than it needs are in service.
+    """
     return (
         update(facts, "ReqNodeList=", _("accept any nodes"))
         if facts.requested_nodes and sum(map(usable, facts.nodes.values())) >= need(facts.job).nodes

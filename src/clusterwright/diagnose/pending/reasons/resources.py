@@ -21,7 +21,7 @@ def resources(facts: Facts) -> Waiting:
 
 
 def all_allocated(facts: Facts) -> Waiting:
-    """Explain which jobs have the nodes, with the smaller request that fits now."""
+    """Explain that other jobs, which the Waiting lists, have the nodes; propose a smaller request if one fits now."""
     request = need(facts.job)
     could = fitting(facts, request, now=False)
     ready = fitting(facts, request, now=True)

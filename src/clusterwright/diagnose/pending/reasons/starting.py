@@ -20,7 +20,7 @@ def prolog(facts: Facts) -> Waiting:
 
 @reason("Cleaning|SystemFailure|FrontEndDown|NonZeroExitCode|RaisedSignal|Preempt|FedJobLock|BurstBuffer")
 def passing(facts: Facts) -> Waiting:
-    """Explain a state of Slurm that passes by itself, such as cleaning up."""
+    """Explain that a state of Slurm, such as cleaning up, delays the start and ends by itself; propose no change."""
     token = facts.job["Reason"]
     cause = _("A state that ends by itself delays the start ({reason}).", reason=token)
     return Waiting(token.partition(":")[0].lower(), cause, _(AT_NEXT_CYCLE))
