@@ -50,7 +50,7 @@ def restrict(folder: Path, job: Job) -> None:
 
 @contextmanager
 def umask_of(job: Job) -> Iterator[None]:
-    """Set the run's umask for a block, which files created and processes started in it inherit."""
+    """Set the umask of the job's run in a `with` block, for files and processes created in it; restore it after."""
     previous_umask = os.umask(umask(job))
     try:
         yield

@@ -28,9 +28,9 @@ def range_of(job: Job) -> str:
 
 
 def script(template: str, name: str, folder: str, numbers: str) -> str:
-    """Return the batch script of the array: each task renames its job to its run, and executes that run's script.
+    """Return the batch script of a job array: each task renames its job to its run, and executes that run's script.
 
-    `template` is the script of any of the runs, as all have the same sbatch options.
+    `template` is the script of any of the runs, as all have the same sbatch options. `numbers` is for --array.
     """
     changed = {"job-name": name, "output": f"{folder}/slurm-%A_%a.out", "chdir": folder}
     options = [_changed(line, changed) for line in template.splitlines() if line.startswith("#SBATCH ")]

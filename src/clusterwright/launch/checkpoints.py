@@ -38,7 +38,13 @@ class CheckpointHost:
     host: str = ""
 
     def run_action(self, action: str, run_or_folder: str, options: dict[str, Any]) -> dict[str, Any]:
-        """Run run_checkpoints.py on the host for a run name or the path of a folder, and return its JSON result."""
+        """Run an action of run_checkpoints.py, such as `list`, on the host, and return its JSON result.
+
+        The name of a run or the path of a folder says which checkpoints.
+
+        Raises:
+            WrightError: there is no such run, no Python or torch on the host, or no answer.
+        """
         host = self.host or self.cluster.control.name
         # All actions except list import the runtime, and everything else, from the library on the host.
         source = Path(run_checkpoints.__file__)

@@ -115,7 +115,10 @@ def _program(arguments: list[str]) -> list[str]:
 
 
 def _name(arguments: Sequence[str]) -> str:
-    """Return a run name from the script's or program's name."""
+    """Return a run name of up to 40 characters for a command line, from the name of its script, module or program.
+
+    `run-` precedes a name that does not begin with a letter.
+    """
     line = shlex.split(arguments[0], comments=True) if len(arguments) == 1 else list(arguments)
     script = next(
         (argument for argument in line if argument.endswith((".py", ".sh"))),

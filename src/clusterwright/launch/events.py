@@ -30,7 +30,10 @@ class RemoteReader:
     host: str
 
     def text(self, folder: str, pattern: str) -> str:
-        """Return the files that match the pattern, each followed by a newline, as its last line may be incomplete."""
+        """Return the joined text of the folder's files that match the pattern, each followed by a newline.
+
+        The last line of a file may be incomplete. Empty if no file matches.
+        """
         command = f"cd {shlex.quote(folder)} && for file in {pattern}; do [ -e $file ] && cat $file && echo; done; true"
         return checked(
             Host(self.remote, self.host).run(command, timeout_s=READ_LIMIT_S), self.host, "cat"
@@ -42,7 +45,10 @@ class LocalReader:
     """Reads files of a run's folder on this machine."""
 
     def text(self, folder: str, pattern: str) -> str:
-        """Return the files that match the pattern, each followed by a newline, as its last line may be incomplete."""
+        """Return the joined text of the folder's files that match the pattern, with a newline between them.
+
+        The last line of a file may be incomplete. Empty if no file matches.
+        """
         return "\n".join(read_text(path, FILE_BYTES) for path in sorted(Path(folder).glob(pattern)))
 
 
@@ -71,10 +77,10 @@ def wait(
     clock: Clock | None = None,
     poll_s: float = 1.0,
 ) -> Ended:
-    """Wait for the end of the run, including successor jobs, and return its outcome.
+    """Wait for the end of the run, including successor jobs, and return its outcome; poll every `poll_s` seconds.
 
     Raises:
-        WrightError: it did not end within the limit.
+        WrightError: it did not end within `limit_s` seconds.
     """
     watch = clock or SystemClock()
     deadline = watch.monotonic() + limit_s

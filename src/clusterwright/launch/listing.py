@@ -111,7 +111,7 @@ def run_jobs_argv(cluster: Cluster | None, command: str, runs: str, *more: str) 
 
 
 def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[JobRow, ...]:
-    """Return one row for each job in the queue, and one for each ended run without a job."""
+    """Return one row for each pending or running job in the queue, then one for each run folder without such a job."""
     about = {str(folder["run"]): folder for folder in folders}
     alive = [_job(job, about.get(job.name, {})) for job in queue if not job.is_finished]
     queued_runs = {row.run for row in alive}

@@ -103,7 +103,7 @@ def _foreign_runs(step: PathStep, risk: str) -> WrightError:
 
 
 def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None, python: str) -> int:
-    """Write the run's files and start the run; return its process id."""
+    """Write the run's files (code, job.json, job.sh), start job.sh on this machine, and return its process id."""
     from clusterwright.launch.peak import local_peak
 
     if copy:
@@ -117,7 +117,10 @@ def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None, python: s
 
 
 def start_script(run: Path) -> int:
-    """Start the script of a run, which resumes from the newest checkpoint if there is one; return its process id."""
+    """Start job.sh of a run as a process of this machine; return its process id, which is appended to the run's jobs.
+
+    The run resumes from its newest checkpoint if it has one.
+    """
     with (run / "job.out").open("ab") as out:
         job_id = processes.start([str(run / "job.sh")], out=out)
     append_job(run, job_id)

@@ -45,7 +45,10 @@ def networks(network: str) -> dict[str, str]:
 
 
 def with_record(script: str, run: str, text: str) -> str:
-    """Return a script for submission by hand: it writes job.json itself before it starts the supervisor."""
+    """Return a batch script for submission by hand, which writes the run's job.json before the supervisor starts.
+
+    `text` is the content of job.json.
+    """
     lines, folder = script.splitlines(), shlex.quote(run)
     start = 2 if lines[-2].startswith("#") else 1  # `exec` and the comment above it
     write = f"mkdir -p {folder} && cat >{folder}/{NAME} <<'{_END}'"

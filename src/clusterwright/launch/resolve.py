@@ -128,7 +128,11 @@ def _resolve_file(file: Path, overrides: Overrides, cluster: Path | Cluster | No
 
 
 def _assign(values: dict[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
-    """Return the fields with those of `--set`, whose values are parsed as YAML like in a job file."""
+    """Return the fields of a job with those of `--set PATH=VALUE`, whose values are parsed as YAML like in a job file.
+
+    Raises:
+        WrightError: with every assignment that has no value or is not YAML.
+    """
     from clusterwright.config.reader import read
 
     wrong: list[Finding] = []

@@ -35,7 +35,7 @@ class Ended:
 
     @property
     def code(self) -> int:
-        """The exit code of `wright` for the run's outcome."""
+        """The exit code that `wright` returns for the run's outcome; 1 for an unknown outcome."""
         from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 
         return EXIT_CODES.get(self.outcome, 1)

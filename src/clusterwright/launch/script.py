@@ -92,7 +92,10 @@ def _tasks(job: Job) -> tuple[int, str]:
 
 
 def _on_lost_host(job: Job, cluster: Cluster) -> list[tuple[str, None, str]]:
-    """Return the option --no-kill, unless agents cannot call Slurm and so cannot replace a lost supervisor."""
+    """Return the sbatch option --no-kill with its reason: a lost host does not end the job.
+
+    Empty for a job without the supervisor, and where agents cannot call Slurm and so cannot replace a lost supervisor.
+    """
     if is_plain(job):
         return []
     inside = image_settings(job, cluster)
@@ -107,7 +110,10 @@ def _line(option: str, value: object, reason: str) -> str:
 
 
 def settings(job: Job, cluster: Cluster) -> str:
-    """Return lines of bash that set up the environment of the job's processes."""
+    """Return lines of bash for the batch script that set up the environment of the job's processes.
+
+    These load modules, and export PYTHONPATH and the variables of the cluster, the job and the runtime.
+    """
     file_variables = {**object_storage(cluster), **cluster.jobs.variables, **job.environment.variables}
     lines = [
         "# With export=NONE srun would start its steps with an empty environment (sbatch(1)).",

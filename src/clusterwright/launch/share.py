@@ -49,7 +49,7 @@ def _host_share(job: Job, group: NodeGroup, cluster: Cluster) -> tuple[int, int 
 
 
 def part_of(memory_mib: int | None, part: int, whole: int) -> int | None:
-    """Return that part of a host's memory; at least 1 MiB, because Slurm takes 0 for all memory of the host."""
+    """Return `part`/`whole` of a host's memory in MiB, at least 1, because Slurm takes 0 for all; None for None."""
     return None if memory_mib is None else max(1, memory_mib * part // whole)
 
 

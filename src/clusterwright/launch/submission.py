@@ -152,7 +152,7 @@ class _SubmissionBuilder:
     gpu: dict[str, Any] | None
 
     def build(self, job: Job) -> _Submission:
-        """Return the submission of a run or, with an array or a sweep, of an array."""
+        """Return the submission of a job, not yet sent to Slurm: of one run or, with an array or sweep, of an array."""
         return self.array(job) if job.array or job.sweep else self.build_run(job)
 
     def build_run(self, job: Job) -> _Submission:
@@ -297,7 +297,7 @@ def resume(
 
 
 def run_of_other_user(run: str, owner: str, submitter: str, fix: str) -> WrightError:
-    """Return the error of a run that belongs to another user than the job."""
+    """Return, without raising it, the error that a run belongs to another user (`owner`) than its job would."""
     message = _(
         "{run} belongs to {owner}, but the job would run as {submitter}",
         run=run,
@@ -374,7 +374,7 @@ def find_script_path(job: Job, cluster: Cluster, run: str, copy: CodeSnapshot | 
 
 
 def script_missing(message: str, fix: str) -> WrightError:
-    """Return the error of a script that does not exist."""
+    """Return, without raising it, the error `script-missing` with this message and fix."""
     return WrightError.from_code("script-missing", message, fix, exit_code=EXIT_USAGE)
 
 

@@ -171,6 +171,6 @@ _READINGS: tuple[Reading, ...] = (
 
 
 def _seconds(settings: Settings, name: str) -> int | None:
-    """Return the number in a value such as `60 sec`; None if it is not set."""
+    """Return the number at the beginning of a setting of Slurm such as `60 sec`; None if it is not set or has none."""
     match = _NUMBER.match(settings.get(name, ""))
     return int(match[0]) if match else None

@@ -18,7 +18,7 @@ class ConfLine(NamedTuple):
 
     @property
     def include(self) -> str:
-        """The file that an Include line names; "" for other lines."""
+        """The path that an `Include` line of a Slurm file names, as written; "" for other lines."""
         items = self.text.split(None, 1)
         return items[1].strip() if len(items) == 2 and items[0].lower() == "include" else ""
 

@@ -59,7 +59,7 @@ class DrainReason(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code of the first fault, or ""."""
+        """The code of the first fault in the reason; "" if it names none."""
         return self.faults[0].code if self.faults else ""
 
     @property

@@ -74,7 +74,7 @@ class Node(NamedTuple):
 
 
 def parse_node(line: str) -> Node:
-    """Parse one node's line of `scontrol show node -o`."""
+    """Parse one node's line of `scontrol show node -o`, whose free texts may contain `NAME=`."""
     remainder, texts = line.strip("\n"), {}
     for name in _FREE_TEXT:
         remainder, _, text = remainder.partition(f" {name}=")

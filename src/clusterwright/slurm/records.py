@@ -48,7 +48,7 @@ class Record(Mapping[str, str]):
         return int(match.group()) if match else 0
 
     def split(self, name: str) -> Tuple[str, ...]:
-        """Return the items of a comma-separated field; none if it is empty."""
+        """Return the items of a comma-separated field; an empty tuple if the field is empty or missing."""
         return tuple(item for item in self[name].split(",") if item)
 
     def tres(self, name: str) -> Dict[str, float]:

@@ -15,7 +15,7 @@ FREE = frozenset({"free", "slurm", "hooks"})  # holders of a drain whose reason 
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the node's current drain reason, "" included; None without an answer, or if heal may not replace it.
+    """Return the node's current drain reason for `execute`, "" if none; None without an answer, or if not heal's.
 
     Heal replaces the reasons of Slurm and of its prolog and epilog, not those of people or commands.
     """
@@ -24,7 +24,7 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Drain the node with heal's reason; nothing if its reason changed since it was read.
+    """Drain the node with heal's reason, unless its reason is no longer that of `prior`.
 
     Return the error, or an empty text.
     """

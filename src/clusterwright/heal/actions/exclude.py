@@ -46,7 +46,7 @@ def _update(order: ActionOrder, hosts: set[str]) -> str:
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return whether the job excludes the host; False if Slurm has no such job or its list is invalid."""
+    """Return True if the job excludes the host; False if not, if Slurm has no such job, or if its list is invalid."""
     return order.intent.host in (_excluded(executor.job(order.intent.job)) or ())
 
 

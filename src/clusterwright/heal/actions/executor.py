@@ -75,7 +75,7 @@ class Executor:
         return nodes_of(result.out, {}).get(host) if result.ok else None
 
     def job(self, job: str) -> Record | None:
-        """Return Slurm's record of the job; a record without fields if Slurm no longer has it.
+        """Return Slurm's record of the job, by its id; a record without fields if Slurm no longer has it.
 
         Raises:
             WrightError: slurmctld does not respond.

@@ -19,7 +19,7 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> str:
-    """Apply the cluster file to the host and leave a marker on it; return the error, or an empty text.
+    """Apply the cluster file to the host and leave a marker file on it; return the error, or an empty text.
 
     Refused without the cluster's secrets on this machine, as new ones lock the host out.
     """

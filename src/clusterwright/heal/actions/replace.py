@@ -14,19 +14,19 @@ UNDO = f"scontrol update nodename=SPARE state=drain reason='{SPARE}'"
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the drain reason of the spare; None if it is no longer a spare, or Slurm does not respond."""
+    """Return the spare host's drain reason for `execute`; None if it is no spare now, or Slurm does not respond."""
     node = executor.node(order.intent.spare)
     return {"reason": node.signed} if node and node.holder == "spare" else None
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Resume the spare host; nothing if its reason changed since it was read; return the error, or an empty text."""
+    """Resume the spare host, unless its drain reason is no longer that of `prior`; return the error, or ""."""
     update = client.line(client.resume(order.intent.spare))
     return failed(executor.slurm(unless_changed(order.intent.spare, prior["reason"]) + update))
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return whether the host is no longer drained as a spare; None if Slurm does not respond."""
+    """Return True if the spare is no longer drained as a spare, else False; None if Slurm does not respond."""
     node = executor.node(order.intent.spare)
     return None if node is None else node.holder != "spare"
 

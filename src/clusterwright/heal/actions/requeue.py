@@ -42,6 +42,6 @@ def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) ->
 
 
 def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return whether the job restarted, is pending, has ended, or is unknown to Slurm."""
+    """Return True if the job restarted since `prior`, does not run, or is unknown to Slurm; False if it still runs."""
     job = executor.job(order.intent.job)
     return not job or job_state_of(job) != "RUNNING" or str(job.number("Restarts")) != prior["restarts"]

@@ -25,7 +25,7 @@ _STATUS_SCRIPT = (
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return an empty prior state; None if the host has jobs or may get some."""
+    """Return an empty dict, as no prior state is needed; None if the host has jobs or may get some."""
     return {} if executor.is_empty(order.intent.host) else None
 
 

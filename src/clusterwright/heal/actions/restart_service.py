@@ -18,7 +18,7 @@ def _last_start_command(unit: str) -> str:
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the id and time of the unit's last start.
+    """Return the id and time of the unit's last start, as `since`, by which `happened` recognizes a later one.
 
     Raises:
         WrightError: the host does not respond.

@@ -20,14 +20,14 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Resume the node; nothing if its reason changed since `prior` was read; return the error, or an empty text."""
+    """Resume the node, unless its drain reason is no longer that of `prior`; return the error, or an empty text."""
     host = order.intent.host
     update = client.line(client.resume(host))
     return failed(executor.slurm(unless_changed(host, prior["reason"]) + update))
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return whether the node is no longer drained by heal; None if Slurm does not respond."""
+    """Return True if the node is not drained by heal, else False; None if Slurm does not respond."""
     node = executor.node(order.intent.host)
     return None if node is None else node.holder != "heal"
 

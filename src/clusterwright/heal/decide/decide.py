@@ -230,9 +230,10 @@ def _has_open_action(context: _Context, host: str) -> bool:
 
 
 def _continue_repair(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
-    """Count healthy polls of a host; resume it when all its incidents are resolved long enough, else choose one action.
+    """Continue the repair of a host: count polls without its faults, then resume it, or choose one action.
 
-    No action follows a handoff to an operator.
+    It is resumed once every incident is resolved for HEALTHY_POLLS polls. An action is chosen for a present fault, but
+    none after a handoff to an operator.
     """
     counted = [
         replace(incident, healthy_polls=incident.healthy_polls + 1 if _is_resolved(context, incident) else 0)

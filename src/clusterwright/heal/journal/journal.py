@@ -126,7 +126,7 @@ class Journal:
         self._db.execute(f"PRAGMA user_version={SCHEMA}")
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the journal's database file."""
         self._db.close()
 
     def past(self, now: Moment, window_s: float) -> Past:
@@ -231,7 +231,10 @@ class Journal:
         wall: float,
         prior: Mapping[str, str],
     ) -> int:
-        """Record an intent in `state`, before its action; return its id."""
+        """Write an intent to the journal in `state`, before its action begins, and return its id.
+
+        `wall` is the time of day; `prior` is what `prepare` returned.
+        """
         row = (
             incident, intent.host, intent.rule, intent.action, intent.unit, intent.job, intent.spare, intent.reason,
             json.dumps(dict(prior)), state, moment.boot, moment.s, wall, "",
@@ -245,7 +248,7 @@ class Journal:
         return int(cursor.lastrowid or 0)
 
     def begin(self, action_id: int, moment: Moment, wall: float, prior: Mapping[str, str]) -> None:
-        """Mark an action as begun at this time, with the state that was read before it."""
+        """Mark a recorded action as begun at this time, with the state (`prior`) that was read before it."""
         with self._db:
             self._db.execute(
                 "UPDATE actions SET state = 'begun', boot = ?, s = ?, wall = ?, prior_state = ? WHERE id = ?",
@@ -283,7 +286,7 @@ class Journal:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Raise a WrightError that names the file in place of an error in evaluating a row."""
+        """Convert an error in evaluating rows in a `with` block to a WrightError that names the damaged file."""
         try:
             yield
         except DATA_ERRORS as error:

@@ -32,7 +32,7 @@ class ActionRunner:
     orphan_s: float = ORPHAN_S
 
     def handle(self, incident: int, intent: Intent, past: Past) -> None:
-        """Run the intent if it is approved, or allowed without approval; else propose it once.
+        """Run the intent if it is approved, or allowed without approval; else record it once as a proposal.
 
         A proposal is written to the journal, and not again while one waits.
         """
@@ -114,7 +114,10 @@ def _waits(record: ActionRecord, intent: Intent) -> bool:
 
 
 def line(intent: Intent) -> str:
-    """Format an intent as one line of text."""
+    """Format an intent as one line for logs: `HOST: ACTION UNIT (RULE: REASON)`.
+
+    In place of the unit stands the job or the spare host; nothing if there is none.
+    """
     subject = next(
         (name for name in (intent.unit, intent.job and f"job {intent.job}", intent.spare) if name), ""
     )

@@ -71,7 +71,9 @@ def journal_of(folder: Path) -> Journal:
 
 @contextmanager
 def loop_lock(folder: Path) -> Iterator[None]:
-    """Hold the lock of the loop without waiting for it; the kernel releases it when the process ends.
+    """Hold the file lock of the self-healing loop in a `with` block, without waiting for it.
+
+    The kernel releases it when the process ends.
 
     Raises:
         WrightError: another process holds it.
@@ -94,7 +96,7 @@ def loop_lock(folder: Path) -> Iterator[None]:
 def loop_of(
     cluster: Cluster, source: str, remote: Remote, journal: Journal, log: Callable[[str], None]
 ) -> Loop:
-    """Build the loop of self-healing for a cluster file."""
+    """Build the loop of self-healing for a cluster, without starting it; `source` is the path of its cluster file."""
     policy, executor = policy_of(cluster), Executor(cluster, remote, source)
     runner = ActionRunner(journal, executor, policy, moment, time.time, log)
     diagnose = partial(why_of, cluster, remote)

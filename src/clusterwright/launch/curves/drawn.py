@@ -28,7 +28,7 @@ class Curve:
 def drawing(
     curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]], width: float, **more: Any
 ) -> str:
-    """Return the SVG of a curve; `dots` are additional values as (step, value)."""
+    """Return a curve as an SVG image with its band and the restarts; `dots` are further values as (step, value)."""
     dots: Sequence[tuple[float, float]] = more.get("dots", ())
     low, high = bounds(points, dots)
     low, high = (0.0, max(high, LEAST_SHARE)) if curve.share else (low, high)

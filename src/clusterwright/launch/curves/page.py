@@ -107,7 +107,7 @@ def _measures(report: Mapping[str, Any]) -> Iterator[Section]:
 
 
 def _values(curves: Sequence[tuple[Curve, Sequence[Point]]]) -> Iterator[Section]:
-    """Yield the table of curve values at evenly spaced steps."""
+    """Yield one section, a table of all curves' values at evenly spaced steps; nothing without curves."""
     if not curves:
         return
     steps = sorted({int(point[0]) for point in curves[0][1]})

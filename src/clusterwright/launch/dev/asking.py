@@ -68,7 +68,9 @@ def begin(
     public_key: str = "",
     new: bool = False,
 ) -> Session | None:
-    """Start or join a session and wait until it is ready; return None if it is still pending after `wait_s`.
+    """Start or join an interactive session and wait until it is ready; return None if still pending after `wait_s`.
+
+    `on_event` is called with each event. `new`: do not join a session that runs.
 
     Raises:
         WrightError: the cluster lacks the resources, Slurm rejects the job, or the session did not start.
@@ -145,7 +147,12 @@ def stop(job: str, cluster: Cluster, connection: Connection, *, user: str | None
 def _talk(
     cluster: Cluster, connection: Connection, user: str | None, request: dict[str, Any], *, root: bool = False
 ) -> Iterator[Event]:
-    """Send a request to the program on the control host and yield its events; raise a WrightError for a failure."""
+    """Send a request for a session to the program on the control host, and yield its events as they come.
+
+    Raises:
+        WrightError: the program fails, or its output has no event.
+        WaitInterrupted: by Ctrl-C.
+    """
     host, ended = cluster.control.name, False
     with Talk(connection.argv(host, _command(runs_folder(cluster), user, root=root))) as talk:
         order = json.dumps({**request, "runs": runs_folder(cluster)})

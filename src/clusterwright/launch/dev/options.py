@@ -82,7 +82,10 @@ def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
 def _share(
     options: SessionOptions, part: Partition, group: NodeGroup, cluster: Cluster
 ) -> tuple[int, int | None]:
-    """Return CPUs and memory (MiB) for the GPUs, by the partition's defaults; without GPUs, one CPU and its memory."""
+    """Return a session's CPUs and its memory in MiB: its GPUs' share of a host, by the partition's defaults if set.
+
+    Without GPUs, one CPU and its share of memory. Memory is None if the host's is not known.
+    """
     free, cpus_of_host = host_memory_mib(group, cluster), host_cpus(group)
     if not options.gpus or group.gpus is None:
         return 1, part_of(free, 1, cpus_of_host)
@@ -112,7 +115,11 @@ def _partition(options: SessionOptions, cluster: Cluster) -> str:
 
 
 def _group(options: SessionOptions, name: str, part: Partition, cluster: Cluster) -> NodeGroup:
-    """Return the node group with the fewest GPUs per host that are enough for the options."""
+    """Return the partition's node group with the fewest GPUs per host that are enough for the session.
+
+    Raises:
+        WrightError: `dev-gpus`: no host, or the partition's limit, allows so many.
+    """
     groups = [cluster.nodes[group_name] for group_name in part.nodes]
     counts = [group.gpus.count if group.gpus else 0 for group in groups]
     most = min(max(counts), part.gpus_per_node or max(counts))

@@ -13,7 +13,10 @@ JOB_NAME = "wright-dev-"
 
 
 def script(options: SessionOptions, cluster: Cluster) -> str:
-    """Return the sbatch script of a session, which starts in its folder; it has no secrets, as Slurm shows it."""
+    """Return the sbatch script of an interactive session: one node; GPUs, CPUs, memory and time of the options.
+
+    The session starts in its folder. The script has no secrets, as Slurm shows it.
+    """
     resources = checked(options, cluster)
     lines = [
         ("job-name", JOB_NAME + options.kind),

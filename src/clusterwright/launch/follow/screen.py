@@ -44,7 +44,7 @@ class Screen:
         self._draw()
 
     def close(self) -> None:
-        """Write the last progress line in full, with the outcome of the run."""
+        """Write the last progress line in full to the terminal, with the run's outcome; nothing without progress."""
         if self._now:
             self._stream.write(f"{_CLEAR}{clean(run_progress.line(self._now), lines=False)}\n")
             self._stream.flush()
@@ -69,6 +69,9 @@ def bar(now: Mapping[str, Any], *, ascii_only: bool) -> str:
 
 
 def strip_control_characters(text: str) -> str:
-    """Remove control characters that move the cursor; of text with carriage returns, keep the last part."""
+    """Return a line with spaces for control characters, except tabs and escapes (colors).
+
+    Of text that carriage returns overwrite, only the last part stays.
+    """
     last = text.rstrip("\r").rpartition("\r")[2]
     return "".join(char if char >= " " or char in "\t\x1b" else " " for char in last)

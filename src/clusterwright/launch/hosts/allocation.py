@@ -59,7 +59,7 @@ def mpi_task(environment: Environment) -> str | None:
 
 
 def _lines(value: str, _environment: Environment, read: ReadText) -> tuple[SlotHost, ...]:
-    """Return the hosts of a file with a host in each line, once for each slot."""
+    """Return the hosts of the host file at path `value`, which has one host per line, once for each slot."""
     return parse_hostfile(read(value), value)
 
 

@@ -157,7 +157,10 @@ def difference_problems(surveys: Mapping[str, Mapping[str, Any]]) -> Iterator[Pr
 
 
 def notes_of(surveys: Mapping[str, Mapping[str, Any]], job: Job | JobFields) -> Iterator[Note]:
-    """Yield what works but may surprise: clocks, mixed GPUs or drivers, no GPUs."""
+    """Yield notes on what works but may surprise: a clock that is off, mixed GPUs or drivers, no GPUs at all.
+
+    `surveys` are the facts of each host by its name.
+    """
     for name, survey in surveys.items():
         if abs(survey["skew_s"]) > CLOCK_S:
             text = _(
@@ -183,7 +186,10 @@ def _listed(value: Any) -> Sequence[Any]:
 
 
 def _survey(remote: Remote, name: str, python: str, folder: str, token: str) -> dict[str, Any] | Problem:
-    """Return the facts of a host, or why there are none."""
+    """Return the facts that a program on the host reports, with `skew_s`, by which its clock is ahead; else a Problem.
+
+    A Problem says why there are none: no login, no Python, or an output that is not the program's.
+    """
     began = time.time()
     result = Host(remote, name).run(
         _program(python, folder, token), stdin=program_input(HOST_SURVEY), timeout_s=SURVEY_S

@@ -107,7 +107,7 @@ def start_on_hosts(
 def resume_on_hosts(
     run: EndedRun, hosts: Sequence[SlotHost], remotes: Mapping[str, Remote] | None = None
 ) -> RunFolder:
-    """Start an ended run again, from its newest checkpoint, and return it.
+    """Start an ended run again on its hosts, from its newest checkpoint, and return it; job.json gets the hosts.
 
     `hosts`, if there are any, replace those that it had.
 
@@ -145,7 +145,10 @@ def preview(job: Job, hosts: Sequence[SlotHost], folder: Path, base_folder: Path
 
 @contextlib.contextmanager
 def hold_lease(run: Path) -> Iterator[None]:
-    """Keep the run alive during a `with` block, and cancel it if this process is killed in it."""
+    """Renew the lease file of a run by a thread during a `with` block.
+
+    If this process is killed in it, the run's hosts cancel the run, as its lease is no longer renewed.
+    """
     over = threading.Event()
 
     def renew() -> None:

@@ -93,9 +93,9 @@ def _foreign_folder(step: PathStep, _risk: str) -> WrightError:
 
 
 def build(tool: str, folder: Path, tag: str) -> BuiltImage | None:
-    """Build the image and record it in image.lock.json; return what was recorded, None if the build fails.
+    """Build the container image and record it in image.lock.json; return what was recorded, None if it fails.
 
-    The output of the build is in build.log.
+    `tool` is buildah or podman. The output of the build goes to the terminal and to build.log.
     """
     log: list[str] = []
     on_terminal = writer_to(sys.stderr)

@@ -107,7 +107,11 @@ def _refuse_torch(torch_lines: list[Requirement], base: str) -> None:
 
 
 def _release(cluster: Cluster, torch_lines: list[Requirement], base: str) -> tuple[Release, _Base]:
-    """Return the best release of PyTorch for the cluster with its base image; raise WrightError if none suits."""
+    """Return the best release of PyTorch for the cluster, with its base image.
+
+    Raises:
+        WrightError: none suits the cluster, or none that suits is the one of the requirements.
+    """
     suitable = list(_suitable(cluster, base))
     chosen = [row for row in suitable if all(_is_release(row[0], item) for item in torch_lines)]
     if suitable and not chosen:

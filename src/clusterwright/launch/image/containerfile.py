@@ -36,7 +36,10 @@ def image_files(choice: ImageChoice, cluster: str, requirements: str, pins: str)
 
 
 def _constraints(choice: ImageChoice, pins: str) -> str:
-    """Return pip's constraints: PyTorch, and the versions of the earlier build but for what is chosen here."""
+    """Return the text of pip's constraints file: the chosen PyTorch, and the versions that the earlier build installed.
+
+    `pins` are those versions; the lines of torch and NCCL are left out.
+    """
     chosen = [f"torch=={choice.torch}"] if choice.torch else []
     names = {"torch", *(package_name(line.partition("==")[0]) for line in (choice.nccl_pin,) if line)}
     older = [

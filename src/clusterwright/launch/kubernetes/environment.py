@@ -22,9 +22,9 @@ _OF_HOSTS = (
 
 
 def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
-    """Return the variables of a pod, without those that name devices of hosts (`left_out`).
+    """Return the environment variables of a pod, without those that name devices of hosts (`left_out`).
 
-    Those of the job override those of the cluster.
+    Those of the job override those of the cluster; `run` is the run's folder.
     """
     file_variables = {**object_storage(cluster), **cluster.jobs.variables, **job.environment.variables}
     environment = {

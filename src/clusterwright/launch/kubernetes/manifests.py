@@ -26,7 +26,10 @@ from clusterwright.launch.kubernetes.volumes import persistent
 
 
 def readme(cluster: Cluster, options: ManifestOptions, paths: tuple[str, ...], omissions: list[str]) -> str:
-    """Return the README of the manifests, in Markdown."""
+    """Return the README of the manifests in Markdown: requirements, labels of hosts, and the order to apply `paths`.
+
+    `omissions` are notes on what the manifests leave out.
+    """
     return "\n".join(
         [
             f"# {cluster.name} for Kubernetes {'.'.join(map(str, options.version))}",
@@ -170,7 +173,7 @@ def _of_job(job: Job, note: str) -> str:
 
 
 def text(objects: list[Object]) -> str:
-    """Return Kubernetes objects as YAML documents."""
+    """Return Kubernetes objects as the text of one YAML file, a document each, under a comment on its origin."""
     writer = YAML(typ="rt")
     writer.default_flow_style = False
     writer.width = _WIDTH

@@ -47,7 +47,10 @@ def fit(job: Job, cluster: Cluster | None, base_folder: Path) -> Prepared:
 
 
 def _fitted(job: Job, script: Script | None, notes: list[Note]) -> Job:
-    """Return the job with its line rewritten, and the local rank passed as the script reads it."""
+    """Return the job with its launch line rewritten to its allocation; the local rank is passed as the script reads it.
+
+    A note for each change that users should know of is appended to `notes`.
+    """
     rewritten = rewrite.rewrite(job.program or (), Size(job.nodes, job.gpus_per_node))
     if rewritten.contradicting:
         notes.append(

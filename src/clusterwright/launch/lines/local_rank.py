@@ -17,9 +17,9 @@ DASH, UNDERSCORE = "--local-rank", "--local_rank"
 
 
 def choose(program: Sequence[str], script: Script | None) -> tuple[tuple[str, ...], str]:
-    """Return the program and what was chosen, in one sentence.
+    """Return the program, changed if its script needs that to get the local rank, and a sentence on how it gets it.
 
-    Unchanged and empty unless it starts `torch.distributed.launch` without --use-env and --no-python.
+    Unchanged and "" unless it starts `torch.distributed.launch` without --use-env and --no-python.
     """
     for line in command_lines(program):
         for launch, tokens, _outer in commands(line):

@@ -70,7 +70,10 @@ def edited(program: Sequence[str], edits: Sequence[t.Edit]) -> tuple[str, ...]:
 def commands(
     command: Sequence[t.Token],
 ) -> Iterator[tuple[LaunchCommand, Sequence[t.Token], LaunchCommand | None]]:
-    """Yield each launcher of a command line with its tokens and the launcher that starts it: srun, then torchrun."""
+    """Yield each launcher of a command line, such as srun, then the torchrun that srun starts.
+
+    Each comes with its tokens, and with the launcher that starts it (None for the first).
+    """
     outer: LaunchCommand | None = None
     while (launch := parse([token.text for token in command])) is not None:
         yield launch, command, outer

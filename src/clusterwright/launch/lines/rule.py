@@ -58,7 +58,7 @@ def contradicts(meaning: str, value: str | None, size: Size) -> bool:
 
 
 def allocated(meaning: str, size: Size) -> int:
-    """Return the number that the allocation has for an option that is a number."""
+    """Return what the allocation has for an option of this meaning: ranks, ranks per node, or else nodes."""
     if meaning == RANKS:
         return size.nodes * size.ranks
     return size.ranks if meaning == RANKS_PER_NODE else size.nodes

@@ -135,7 +135,10 @@ def _scope(table: symtable.SymbolTable, scope: ast.AST) -> ast.AST:
 
 
 def _line(name: str, scope: ast.AST) -> int | None:
-    """Return the first line of the scope itself that reads the name; annotations may never be evaluated."""
+    """Return the first line of the scope itself, not of functions in it, that reads the name; None without one.
+
+    Annotations do not count, as they may never be evaluated.
+    """
     reads = [
         node.lineno
         for node in _scope_nodes(scope)

@@ -89,7 +89,13 @@ def _query(access: Unmanaged, cached: Learned | None, named: str | None, now: fl
 
 
 def _slurm_texts(host: Host) -> tuple[SlurmTexts, str]:
-    """Read Slurm's records in one shell, then resolve the addresses; return them with the path of the user's Python."""
+    """Read configuration, nodes and partitions of Slurm from a host, in one shell; resolve the nodes' addresses.
+
+    Return them with the path of the user's Python.
+
+    Raises:
+        WrightError: the host does not respond or has no Slurm commands.
+    """
     separator = random_mark()
     queries = [
         client.line(argv) for argv in (client.show_config(), client.show_nodes(), client.show_partitions())

@@ -40,7 +40,13 @@ def find_shared(host: Host, named: str | None) -> str:
 
 
 def _write_token(host: Host, named: str | None, token: str) -> dict[str, str]:
-    """Write the token into each candidate; return those that the user can write, with the type of their file system."""
+    """Write a file named `token` into each candidate folder for runs, created if needed: `named`, or the usual ones.
+
+    Return those that the user can write, with the type of their file system.
+
+    Raises:
+        WrightError: `no-runs-folder`: none is writable.
+    """
     bases = shlex.quote(named) if named else " ".join(f'"{base}/{_FOLDER}"' for base in _BASES)
     command = (
         f"for folder in {bases}; do case $folder in /{_FOLDER}) continue;; esac; "
