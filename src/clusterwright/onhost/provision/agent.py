@@ -56,9 +56,9 @@ DO: Dict[str, Make] = {
 
 
 def apply(host: LocalHost, changes: List[Json], make: Make) -> Optional[ChangeError]:
-    """Make the changes of a plan, each journaled first; stop at the first failure and raise it.
+    """Make the changes of a plan by `make`, each journaled first; stop at the first failure and raise it.
 
-    A failure of a daemon's records, an independent unit or a package set is returned: all other changes are complete.
+    Return None, or the failure of a daemon's records, an independent unit or a package set; the rest is complete.
     """
     if not changes:
         return None
@@ -189,7 +189,7 @@ def settle_units(
 
 
 def make(host: LocalHost, change: Json) -> None:
-    """Make one change of a plan; the first missing package installs all of them in one call."""
+    """Make one change of a plan, by the kind in its id; the first missing package installs all of them in one call."""
     kind, _, name = change["id"].partition(":")
     if kind == "package":
         package = {row["name"]: row for row in packages.desired_packages(host)}.get(name)
@@ -352,7 +352,7 @@ def job_steps() -> int:
 
 
 def locked(host: LocalHost) -> int:
-    """Hold the exclusive lock of an apply for a `with` block, or raise ChangeError after `lock_timeout_s`."""
+    """Take the lock of applies; return its file descriptor. Raise ChangeError if it is held for `lock_timeout_s`."""
     os.makedirs(host.resolve_path(undo.FOLDER), exist_ok=True)
     os.chmod(host.resolve_path(undo.FOLDER), 0o700)
     handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)

@@ -133,7 +133,7 @@ class LocalHost:
 
 
 def read(path: str) -> Optional[bytes]:
-    """Return the content of a file as bytes; None if it does not exist."""
+    """Return the content of a file as bytes; None if it, its folder or its process does not exist."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -165,7 +165,10 @@ def read_bundle(data: bytes) -> Json:
 
 
 def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:
-    """Run a command on this host, with English output and both streams in one, and return its result."""
+    """Run a command on this host, at most `limit` seconds, with English output and both streams in one.
+
+    A command that is stopped, or does not start, has its reason as output; nothing is raised.
+    """
     result = processes.run(argv, limit, env=dict(os.environ, **ENVIRONMENT), merge=True)
     return result._replace(out=f"{argv[0]}: {result.stopped}") if result.stopped else result
 

@@ -31,13 +31,19 @@ def start(host: LocalHost) -> None:
 
 
 def finish(host: LocalHost) -> None:
-    """Remove the record: dnf has ended, not been killed."""
+    """Remove the record of an installation that began, as dnf has ended and was not killed."""
     with suppress(FileNotFoundError):
         os.unlink(host.resolve_path(STARTED))
 
 
 def interrupted_packages(host: LocalHost) -> Dict[str, List[str]]:
-    """Return the packages that an interrupted installation installed: full names with version, by name."""
+    """Return the packages that an interrupted installation has installed: full names with version, by package name.
+
+    Empty if none was interrupted.
+
+    Raises:
+        ChangeError: the record is damaged.
+    """
     record = read(host.resolve_path(STARTED))
     if record is None:
         return {}

@@ -246,7 +246,7 @@ def dnf_root(host: LocalHost) -> List[str]:
 
 
 def release(package: Json) -> str:
-    """Return dnf's version pattern of the desired release, such as `24.11*`."""
+    """Return dnf's version pattern of the package's desired release, such as `24.11*`."""
     built_for = package["built_for"]
     return f"{package['version']}*" + (f"{built_for}*" if built_for else "")
 

@@ -111,7 +111,7 @@ def unit_changes(host: LocalHost, desired_units: List[Json], prior_changes: List
 
 
 def plan_unit_removals(host: LocalHost) -> List[Json]:
-    """Return changes that stop units of earlier applies that are no longer desired.
+    """Return changes that stop and disable units of earlier applies that are no longer desired.
 
     A unit that another one replaces is left to that one's change.
     """

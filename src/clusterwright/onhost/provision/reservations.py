@@ -43,7 +43,7 @@ def plan_rows(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
 
 
 def do(rows: List[Json], ours: List[Key]) -> None:
-    """Create and update the reservations of the rows in slurmctld, and delete those of `ours` that have no row.
+    """Create and update Slurm's reservations by `rows`; delete those of `ours` (of earlier applies) without a row.
 
     One call of scontrol for each that differs; reservations of others stay, rows that are over are skipped.
 

@@ -59,9 +59,11 @@ def stops(ours: Json) -> List[Json]:
 
 
 def plan_restore(host: LocalHost, row: Json, going: Set[str]) -> Optional[Json]:
-    """Return the change that restores one saved state; None if the host has it, or nothing saved it.
+    """Return the change that restores one saved state (`row`); None if the host has it, or nothing saved it.
 
-    A folder that the rollback would remove stays, with a note, if it contains files that no apply made.
+    `going` are the paths that the rollback removes. A folder among them stays, with a note, if it contains files that
+    no
+    apply made.
     """
     kind, _, name = row["id"].partition(":")
     if kind == "directory" and name in going and not empties(host, name, going):

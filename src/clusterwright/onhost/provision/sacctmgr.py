@@ -53,7 +53,7 @@ def answers(address: str, port: str, timeout_s: float) -> str:
 
 
 def start(argv: List[str]) -> Invocation:
-    """Start sacctmgr with these arguments in the background; `finish` returns its output."""
+    """Start sacctmgr with these arguments in the background, and return the call for `finish`, which waits for it."""
     return argv, processes.start(
         ["sacctmgr", *argv],
         stdout=processes.PIPE,

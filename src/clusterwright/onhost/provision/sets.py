@@ -150,7 +150,10 @@ def download(host: LocalHost, todo: List[Json], options: List[str]) -> None:
 
 @contextlib.contextmanager
 def loosened(host: LocalHost, todo: List[Json]) -> Iterator[None]:
-    """Lift the holds of the packages during a `with` block; after an interruption the next apply holds them again."""
+    """Unhold the packages that apt holds for a `with` block, and hold them again after it.
+
+    After an interruption the next apply holds them again.
+    """
     loose = packages.hold_siblings(host, todo)
     if loose:
         must(["apt-mark", "unhold", *loose])

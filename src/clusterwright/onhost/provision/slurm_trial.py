@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def untried(reason: str) -> int:
-    """Print why there was no trial and return 0: the files are not rejected."""
+    """Print why a trial start of a daemon was not possible; return exit code 0, as its files are not rejected."""
     sys.stdout.write(f"no trial: {reason}\n")
     return 0
 
@@ -163,9 +163,9 @@ def short_hostname() -> str:
 
 
 def watch(argv: List[str], folder: str) -> int:
-    """Run the daemon until it is up, ends or reaches LIMIT_S, kill it, and return the trial's exit code.
+    """Start a daemon as a trial until it is up, ends or reaches LIMIT_S; kill it, and return the trial's exit code.
 
-    0 if it came up, or with -G exited with code 0; else that of `refused`.
+    0 if it came up, or with -G exited with code 0; else that of `refused`. `folder` gets its output.
     """
     with open(os.path.join(folder, "said"), "wb") as output_file:
         process = processes.start(argv, stdout=output_file, stderr=output_file, start_new_session=True)
@@ -206,9 +206,11 @@ def read(path: str) -> Optional[str]:
 
 
 def refused(folder: str, reason: str) -> int:
-    """Print the daemon's errors, deduplicated and without those that every trial prints, then the reason; return 1.
+    """Print the errors of a daemon that a trial started, then the reason, and return exit code 1.
 
-    If this Slurm cannot run without munge, there was no trial: print that and return 0.
+    Errors are deduplicated and without those that every trial prints. If this Slurm cannot run without munge, there was
+    no
+    trial: print that and return 0.
     """
     output_lines = [
         re.sub(r"^(\[[^]]*\]|slurm\w*:) *", "", line) for line in read_output(folder).splitlines()

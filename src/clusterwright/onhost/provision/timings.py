@@ -23,9 +23,9 @@ def show_steps(*, enabled: bool) -> None:
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """Add the seconds of a `with` block, less those of nested steps, to this name.
+    """Measure a `with` block, and add its seconds, less those of nested steps, to the time of this name.
 
-    A resource's name is `kind:name`.
+    A resource's name is `kind:name`. If progress is printed, its name is printed first.
     """
     if _printing:
         sys.stdout.write("%s%s\n" % (STEP, name))

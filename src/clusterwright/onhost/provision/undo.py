@@ -24,7 +24,10 @@ STAYS = ("package", "hold", "group", "user", "gone-user", "module", "disks", "re
 
 
 def begin(host: LocalHost) -> None:
-    """Create the folder with the saved states of this apply; a second call with the same name continues the first."""
+    """Create the folder in which this apply saves states for a rollback; a second call continues the first.
+
+    Store what was saved already in `host.saved_ids`.
+    """
     folder = host.resolve_path(f"{FOLDER}/{host.bundle['when']}")
     os.makedirs(folder + "/files", exist_ok=True)
     if not os.path.exists(folder + "/apply.json"):

@@ -26,7 +26,10 @@ def find_decays(run: str) -> List[decay.Decay]:
 
 
 def read_steps(run: str) -> List[Event]:
-    """Return rank 0's events by time: all of a short file; of a long one those at its ends and at even places."""
+    """Return the step events of rank 0 in order of time: all of a short file, of a long one those at a few places.
+
+    These are around starts, and at even distances in the file. Empty if it cannot be read.
+    """
     path = os.path.join(run, "events", "rank-00000.jsonl")
     try:
         size = os.stat(path).st_size

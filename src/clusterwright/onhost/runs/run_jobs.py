@@ -200,7 +200,10 @@ def last_step(run: str) -> Any:
 
 
 def cancel(run: str) -> int:
-    """Cancel a run: request that its ranks save and leave; after at most 40 s cancel its jobs in Slurm. Return 0."""
+    """Cancel a run: request that its ranks save and leave, wait at most 40 s, then cancel its jobs in Slurm; return 0.
+
+    Print that it is canceled.
+    """
     name = os.path.basename(run)
     try:  # a file server may deny writes to root
         as_owner(run, lambda: touch(run, "cancelled", "stop"), WorkLimits(READ_S, READ_S))

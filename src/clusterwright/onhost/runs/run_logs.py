@@ -120,7 +120,10 @@ class Follow:
         return chunks
 
     def _lines(self, path: str, data: bytes) -> List[bytes]:
-        """Return the complete lines in new data of a file, and the beginning of a line that is too long."""
+        """Return the complete lines in new data of a log file; a line over LINE_BYTES is cut, and marked so.
+
+        What follows the last line break is retained for the next call.
+        """
         *lines, rest = (self._partial.get(path, b"") + data).split(b"\n")
         if path in self._too_long and lines:
             del lines[0]  # its end

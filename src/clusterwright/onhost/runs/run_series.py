@@ -137,6 +137,6 @@ def _parsed(file: BinaryIO) -> Iterator[Event]:
 
 
 def _last_step(path: str) -> int:
-    """Return the largest step in the last lines of an event file; 0 without one."""
+    """Return the largest step of training in the last lines of an event file; 0 without one."""
     events = history.parse(read_part(path, TAIL, -TAIL))
     return max((int(event.get("step") or 0) for event in events if event["event"] == "step"), default=0)

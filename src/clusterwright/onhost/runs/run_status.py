@@ -107,7 +107,7 @@ def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
 
 
 def lines(document: Dict[str, Any]) -> List[str]:
-    """Return the status document as lines of text."""
+    """Return the status of a run as lines of text for a terminal: state, jobs, step, speed, failures and so on."""
     reason = f": {document['reason']}" if document["reason"] else ""
     hosts = ", ".join(document["hosts"]) or "none yet"
     extra_hosts = f"; standby {', '.join(document['spares'])}" if document["spares"] else ""

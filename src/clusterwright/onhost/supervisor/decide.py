@@ -356,7 +356,7 @@ def _after_stop(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _start(policy: Policy, state: State, event: Event) -> Decision:
-    """Return the start of the next generation on its members, in the allocation's order, then other ready hosts."""
+    """Return the next state, and the start of a generation: on its last members, then other ready hosts."""
     order = {host: index for index, host in enumerate(policy.hosts)}
     ready = sorted(
         state.ready,

@@ -30,7 +30,10 @@ def newest(run: str) -> str:
 
 
 def submit_dependent_job(folder: Folder, job_id: str) -> str:
-    """Submit a new job of this run that starts after the given job ends; return "" or the error of sbatch."""
+    """Submit a new job of this run that starts after the job `job_id` ends; return "" or the error of sbatch.
+
+    The new job's id is appended to the run's file `jobs`.
+    """
     env = [f"{name}={os.environ[name]}" for name in schedulers.FORWARDED_VARIABLES if name in os.environ]
     dependency = f"--dependency=afterany:{job_id}"
     code, out = schedulers.slurm(
@@ -44,10 +47,10 @@ def submit_dependent_job(folder: Folder, job_id: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check the runs that this one depends on; return OVER if all have finished, FAILED if one failed.
+    """Check the runs that this run depends on; return exit code OVER if all have finished, FAILED if one failed.
 
     WAITS: one still runs, and a new job of this run, which this call submitted, waits for it. The first argument is
-    this run's folder, the others are those runs.
+    this run's folder, the others are those runs. FAILED ends this run as failed.
     """
     folder, runs = Folder(arguments[0]), arguments[1:]
     for run in runs:

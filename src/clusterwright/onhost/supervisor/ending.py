@@ -30,7 +30,7 @@ class Ending:
         self._in_slurm = in_slurm
 
     def end_with_handoff(self, action: d.Handoff, generation: int, began: str) -> int:
-        """Submit a successor job that continues the run; return this job's exit code.
+        """Submit a successor job that continues the run without the lost hosts; return this job's exit code.
 
         If Slurm refuses it, leave the run to the standby job, or without one end it as failed.
         """
@@ -50,7 +50,10 @@ class Ending:
         return 0 if self._in_slurm else EXIT_HANDOFF
 
     def end(self, outcome: str, reason: str, generation: int, began: str) -> int:
-        """End the run: write its outcome to ended.json, log it, cancel the standby job; return the exit code."""
+        """End the run: write its outcome to ended.json and the log, cancel the standby job; return its exit code.
+
+        The first failure (`began`) is appended to the reason.
+        """
         self._scheduler.cancel_standby()
         reason = f"{reason}; first failure: {began}" if began else reason
         self._log(f"{outcome}: {reason}")

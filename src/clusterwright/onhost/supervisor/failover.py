@@ -90,7 +90,10 @@ class Failover:
         self._heartbeat = p.Heartbeat(p.Beat(number), time.monotonic() + start_s)
 
     def _start(self, number: int, job_id: str, heartbeat_age_s: float) -> None:
-        """Start the next supervisor as a child that dies with this agent."""
+        """Start supervisor `number` of the run as a child process that ends with this agent, and store its process id.
+
+        It replaces the supervisor that has not responded for `heartbeat_age_s`.
+        """
         orders = {
             **self._orders,
             "number": number,

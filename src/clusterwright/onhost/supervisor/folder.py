@@ -52,7 +52,7 @@ class Folder:
         return document if isinstance(document, dict) else {}
 
     def remove(self, name: str) -> None:
-        """Remove a file of the run's folder if it exists."""
+        """Remove a file of the run's folder; nothing happens if it does not exist."""
         try:
             os.unlink(self.path_to(name))
         except FileNotFoundError:

@@ -72,7 +72,7 @@ class SupervisorHeartbeat:
             self._quorum.show(self._count, over=True)
 
     def stop(self) -> None:
-        """Send no more."""
+        """Send no more heartbeats to the agents."""
         self._sending.stop()
 
     def _send(self) -> bool:

@@ -51,7 +51,7 @@ class Keeper:
         self._environment = {**os.environ, "CLUSTERWRIGHT_HOST": host}
 
     def run(self) -> int:
-        """Keep the host's agent and, if needed, a supervisor running until the run ends; return 0.
+        """Keep the host's agent and, if needed, a supervisor running until the run ends; then end them, and return 0.
 
         It also ends at a signal, or if the run's folder is removed.
         """

@@ -69,7 +69,10 @@ def unfit(image: Image) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check that the job's container image can run a training; if not, end the run with the reason and return 1."""
+    """Check that the job's container image can run a training; return 0, or end the run as failed and return 1.
+
+    The first argument is the run's folder, the others describe the image.
+    """
     run, *image_arguments = arguments
     image = parse_image(image_arguments)
     reason = unfit(image)

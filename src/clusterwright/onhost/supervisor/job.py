@@ -90,7 +90,11 @@ def read_record(run: str) -> JobRecord:
 
 
 def _migrated(document: Any, path: str) -> Any:
-    """Return the content of job.json migrated to the present schema, without its schema number."""
+    """Return the content of job.json migrated to the present schema, without its schema number.
+
+    Raises:
+        InvalidRecordError: a newer version wrote the file at `path`, or it is damaged.
+    """
     schema = document.pop("schema", FIRST_SCHEMA) if isinstance(document, dict) else SCHEMA
     if schema not in range(FIRST_SCHEMA, SCHEMA + 1):
         raise InvalidRecordError(f"{path} has schema {schema!r}; this version reads up to {SCHEMA}: {_NEWER}")
@@ -124,7 +128,10 @@ def _section(kind: Any, fields: Any, path: str, prefix: str) -> Any:
 
 
 def _value(kind: Any, value: Any, path: str, prefix: str) -> Any:
-    """Return a JSON value converted to the type of its field: lists to tuples, objects to named tuples."""
+    """Return a value of job.json converted to the type `kind` of its field: lists to tuples, objects to named tuples.
+
+    `path` and `prefix` name the file and the field in errors.
+    """
     inner: Tuple[Any, ...] = getattr(kind, "__args__", ())
     if isinstance(value, list):
         return tuple(_value(inner[0], item, path, prefix) for item in value)

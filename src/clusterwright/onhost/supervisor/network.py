@@ -87,6 +87,6 @@ def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
 
 
 def free_port(address: str) -> int:
-    """Return a port that is free now, for a program that binds it itself."""
+    """Return a TCP port of the address that is free now, for a program that binds it; another may bind it first."""
     with listen(address) as listener:
         return int(listener.getsockname()[1])

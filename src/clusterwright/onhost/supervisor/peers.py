@@ -150,7 +150,7 @@ class Peers:
             self._pending.append(PeerEvent(DISCONNECTED, peer, {}, reason))
 
     def _accept(self) -> None:
-        """Accept a connection and send it a challenge."""
+        """Accept a connection, send it a challenge, and read from it from now on; close strangers beyond a limit."""
         try:
             connection, (source, *_) = self._listener.accept()
         except OSError:  # the client has disconnected, or no file descriptor is free
@@ -191,7 +191,10 @@ class Peers:
         self.close(peer, reason)
 
     def _read(self, peer: Peer) -> None:
-        """Read the messages of one connection; a broken connection is closed."""
+        """Read a connection's messages: those of an admitted agent become events, others are part of admission.
+
+        A broken connection is closed.
+        """
         try:
             for message in peer.line.read():
                 if peer.address:
@@ -203,7 +206,13 @@ class Peers:
             (self.close if peer.host else self._reject)(peer, str(error))
 
     def _greet(self, peer: Peer, message: wire.Message) -> None:
-        """Handle a message of an agent that is not admitted: check its proof of the token, then admit it when ready."""
+        """Handle a message of an agent that is not admitted yet: check its proof of the token, admit it when ready.
+
+        An agent that refuses to join is closed.
+
+        Raises:
+            Broken: the proof is wrong.
+        """
         if not peer.host:
             host = wire.text(message, "host")
             if host not in self._hosts or not wire.proven(message, self._token, host, peer.challenge):

@@ -184,7 +184,7 @@ class Local(WithoutSlurm):
         return tuple(f"local{number}" for number in range(1, job.nodes + job.recovery.spare_nodes + 1))
 
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
-        """Start one agent per host as a local process."""
+        """Start one agent per host as a local process, which connects to the supervisor at address and port."""
         for host in hosts:
             agent = [sys.executable, *module_arguments(AGENT, self._folder.path, address, str(port))]
             env = {**os.environ, "CLUSTERWRIGHT_HOST": host}
@@ -200,7 +200,7 @@ class Local(WithoutSlurm):
             agent.poll()
 
     def end(self) -> None:
-        """Kill the agents that still run."""
+        """Kill the agents that still run, and wait for their ends."""
         for agent in self._agents.values():
             agent.kill()
             agent.wait()
@@ -280,7 +280,7 @@ class Reach:
         return self._expected_text in self._end()
 
     def _end(self) -> str:
-        """Kill the command if it still runs, and forget it; return its output, "" if it was killed."""
+        """Kill the test's command if it still runs, and forget it; return its output, "" if killed or without one."""
         process, self._process = self._process, None
         if process is None:
             return ""

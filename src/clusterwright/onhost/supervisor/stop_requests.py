@@ -40,9 +40,9 @@ class StopRequests:
             self.on_signal(signal.SIGTERM)
 
     def reason(self, now: float, reason: str) -> str:
-        """Return why the run must stop, "" to continue.
+        """Return why the run must stop, or "" to continue.
 
-        By a signal, the present `reason`, the run's file `cancelled` or `stop`, or the time limit.
+        By a signal, the present `reason`, the run's file `cancelled` or `stop`, or the time limit (`now` is monotonic).
         """
         self.news = False
         if self._signalled or reason:

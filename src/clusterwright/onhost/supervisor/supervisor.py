@@ -80,7 +80,7 @@ class Supervisor:
         self.heartbeat = SupervisorHeartbeat(self.peers, self.quorum, self.beat_s)
 
     def run(self) -> int:
-        """Supervise until the run ends or another job continues it, and return the exit code."""
+        """Supervise this job until the run ends or another job continues it; return the job's exit code."""
         self.log(f"job {self.scheduler.job_id}, number {self.number} of the run, on {','.join(self.hosts)}")
         self.heartbeat.start()
         self.follow(self.predecessor) if self.predecessor else self.begin()

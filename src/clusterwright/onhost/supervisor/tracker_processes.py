@@ -21,7 +21,7 @@ LAST_S = 30.0  # to send the last events; a tracker gives up earlier
 
 @contextlib.contextmanager
 def trackers(names: Sequence[str], folder: Folder) -> Iterator[None]:
-    """Run a follower process (onhost/trackers) per tracker during a `with` block; then end them and wait.
+    """Run a process for each experiment tracker during a `with` block, which follows the run; then end and await them.
 
     Only they get the user's secrets.
     """

@@ -51,9 +51,9 @@ class UnsupervisedJob:
         self.beaten = 0.0
 
     def run(self) -> int:
-        """Run the program, again after failures up to `recovery.restarts`; record the outcome.
+        """Run the job's program, again after failures up to `recovery.restarts` times, and record the outcome.
 
-        Return its exit code.
+        Return the exit code of that outcome.
         """
         self.events.write(
             "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.record.job.gpus_per_node
@@ -135,7 +135,10 @@ class UnsupervisedJob:
         return {**os.environ, **variables}
 
     def wait(self, process: Process) -> int:
-        """Wait for the program and return its exit code; terminate it at a stop request or Slurm's signal."""
+        """Wait for the program and return its exit code, negative after a signal; write the run's heartbeat meanwhile.
+
+        A stop request terminates it, and kills it after TERMINATE_S.
+        """
         deadline = float("inf")
         while process.poll() is None:
             now = time.monotonic()
@@ -177,7 +180,10 @@ def mpi_note() -> str:
 
 
 def main() -> int:
-    """Run the program of the run in argument 1 without agents, unless the run has ended; return the exit code."""
+    """Run the program of the run in argument 1 without agents, unless the run has ended; return the exit code.
+
+    0 if the run has ended, 1 if its upload is not ready.
+    """
     folder, record = open_run(sys.argv[1])
     if folder.has("ended.json"):
         console.out("the run is over already; nothing to do")

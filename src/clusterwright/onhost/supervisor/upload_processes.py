@@ -50,7 +50,10 @@ def is_ready(record: JobRecord, folder: Folder) -> bool:
 
 @contextlib.contextmanager
 def uploads(record: JobRecord, folder: Folder) -> Iterator[None]:
-    """Upload checkpoints during a `with` block, if the job says so; afterwards wait for the last upload."""
+    """Upload checkpoints by a process during a `with` block, if the job has `checkpoint.upload_to`, else do nothing.
+
+    Afterwards wait for the last upload: LAST_S at most if the run has ended, else HANDOFF_S.
+    """
     if not record.job.checkpoint.upload_to:
         yield
         return

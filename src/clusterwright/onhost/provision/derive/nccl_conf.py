@@ -18,9 +18,11 @@ Rows = List[Tuple[str, str, str]]  # name, value, why
 
 
 def text(host: LocalHost, params: Json, notes: List[str]) -> Optional[str]:
-    """Return the text of nccl.conf: derived variables, each with its reason, then those of the cluster file.
+    """Return the text of nccl.conf, derived from this host: variables, each with its reason; never None.
 
-    The cluster file's variables replace derived ones of the same name.
+    The cluster file's variables follow, and replace derived ones of the same name. What could not be derived is
+    appended to
+    `notes`.
     """
     addresses = interfaces(notes)
     rows = socket(params, addresses, notes)
@@ -58,7 +60,10 @@ def socket(params: Json, addresses: Dict[str, List[str]], notes: List[str]) -> R
 
 
 def adapters(on: List[Port], params: Json, notes: List[str]) -> Rows:
-    """Return NCCL_IB_HCA with the ports by rail, and for RoCE the GID index, traffic class and service level."""
+    """Return rows (variable, value, reason): NCCL_IB_HCA with the ports by rail; for RoCE also GID index, class, level.
+
+    Those are the traffic class and the service level. On a rail-optimized fabric also NCCL_CROSS_NIC=0.
+    """
     network, rows = params["network"], []  # type: Tuple[Json, Rows]
     exact = "=" + ",".join(rdma_port.name for rdma_port in on)
     rows.append(("NCCL_IB_HCA", exact, f"The ports on the {network['name']} network, by rail."))

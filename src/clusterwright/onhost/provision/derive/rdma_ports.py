@@ -16,7 +16,10 @@ SLURM = ("slurm", "slurm-wlm")  # plugin folders of Slurm's own packages and of 
 
 
 def text(host: LocalHost, params: Json, notes: List[str]) -> Optional[str]:
-    """Return the file's text, one line per port: network, device, port, interface (`-` if unknown) and MTU."""
+    """Return the file of this host's RDMA ports, one line each: network, device, port, interface (`-`: unknown), MTU.
+
+    Missing ports, and modules of another driver, are appended to `notes`. Never None.
+    """
     addresses = interfaces(notes)
     all_ports = ports(host, addresses)
     lines = []

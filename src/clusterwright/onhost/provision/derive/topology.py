@@ -102,7 +102,7 @@ def cpu(host: LocalHost, number: int, below: "Node") -> str:
 
 
 def pci(host: LocalHost, name: str, below: "Node", indent: str) -> str:
-    """Return the XML of one device, or of a bridge and the devices below it."""
+    """Return the XML of a PCI device `name`, or of a bridge and all devices below it, each line behind `indent`."""
     attrs = {"busid": name, "class": text_of(host, DEVICES, name, "class") or BRIDGE}
     attrs["link_speed"] = text_of(host, DEVICES, name, "max_link_speed")
     attrs["link_width"] = text_of(host, DEVICES, name, "max_link_width")
@@ -118,7 +118,7 @@ def attributes(attrs: Dict[str, str]) -> str:
 
 
 def numa(host: LocalHost, end: str) -> int:
-    """Return the device's NUMA node; the kernel's -1 (unknown) becomes 0."""
+    """Return the number of the PCI device's NUMA node; 0 if it is unknown (the kernel's -1)."""
     value = text_of(host, DEVICES, end, "numa_node")
     return max(0, int(value)) if re.match(r"-?\d+$", value) else 0
 

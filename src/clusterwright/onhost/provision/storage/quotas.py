@@ -44,7 +44,7 @@ def kib(row: Json) -> int:
 
 
 def do(rows: List[Json]) -> None:
-    """Set each limit that differs by one call of setquota.
+    """Set each disk quota of `rows` that differs, by one call of setquota; a hard limit only, in KiB.
 
     Raises:
         ChangeError: a file system has no quotas, or setquota failed.

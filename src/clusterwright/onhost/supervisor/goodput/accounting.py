@@ -226,7 +226,7 @@ def _starts(accounting: Accounting, attempt: Attempt, limit: int, gpus: int) -> 
 
 
 def _steps(accounting: Accounting, attempt: Attempt, first_begin: int, gpus: int) -> int:
-    """Add the time in steps to `step` and the time between them to `stall`; return the end of the last step.
+    """Add an attempt's time in steps to `step` and that between them to `stall`; return the last step's end in ticks.
 
     `_discard_repeated_steps` moves steps that a later attempt repeats to `lost work`.
     """

@@ -60,7 +60,7 @@ def combine_generations(events: Sequence[Event]) -> Optional[Talking]:
 
 
 def lines(events: Sequence[Event]) -> List[str]:
-    """Return one line with the exposed communication, and one with advice if its share is above WORTH_SAYING.
+    """Return a line with the share of step time in exposed communication, and one with advice if over WORTH_SAYING.
 
     Empty with fewer than FEW measured steps.
     """

@@ -190,7 +190,10 @@ def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:
 
 
 def _ratios(hosts: Mapping[str, Sequence[Event]]) -> Dict[str, Points]:
-    """Return by host, for each span of the common time, its time per step over the median of the other hosts'."""
+    """Return by host a point for each span of the common time: its time per step over the other hosts' median.
+
+    Empty with fewer than two hosts that have samples.
+    """
     series = {host: _step_times(samples) for host, samples in hosts.items()}
     series = {host: points for host, points in series.items() if points}
     if len(series) < 2:

@@ -37,7 +37,7 @@ class History(NamedTuple):
 
 
 def read(folder: str, full_read_bytes: int = FULL_READ_BYTES) -> History:
-    """Return a run's events and record from its folder: all events of short files, of long ones those around moments.
+    """Return a run's events and record from its folder; of files over `full_read_bytes` only events around moments.
 
     Moments are the times of events of the kinds MOMENTS in the short files.
     """

@@ -50,7 +50,7 @@ def now(events: Sequence[Event]) -> Optional[Straggler]:
 
 
 def lines(events: Sequence[Event]) -> List[str]:
-    """Return one line of text per rank that was ever slow, the slowest first."""
+    """Return one line of text per rank that was ever slow, the slowest first; empty if none was."""
     worst: Dict[int, Straggler] = {}
     for straggler in find_stragglers(events):
         if straggler.ratio >= worst.get(straggler.rank, straggler).ratio:

@@ -196,9 +196,9 @@ def _why(ending: Optional[Event]) -> str:
 
 
 def _missed(ending: Optional[Event], events: Sequence[Event]) -> List[Event]:
-    """Return the `host_lost` event of the supervisor's host if a failover ended the generation.
+    """Return the `host_lost` event of the supervisor's host if a failover ended the generation; else an empty list.
 
-    The next supervisor writes it after the failover.
+    The next supervisor writes that event after the failover.
     """
     if ending is None or ending["event"] != "failover":
         return []

@@ -42,7 +42,7 @@ class Trend(NamedTuple):
 
     @property
     def per_hour(self) -> float:
-        """Return the mean change of the value in an hour."""
+        """Return the mean change of the value in an hour, by the fitted line."""
         return (self.final - self.initial) / (self.end - self.begin) * 3600
 
 

@@ -22,7 +22,7 @@ class Hangs:
         self._inquiry = Inquiry(())
 
     def begin(self, generation: int, members: Sequence[str], log_dir: str) -> None:
-        """Start hang detection for a generation on these hosts."""
+        """Start hang detection for a generation on the hosts `members`; reports on earlier ones no longer count."""
         self._generation, self._log_dir = generation, log_dir
         self._inquiry = Inquiry(members)
 
@@ -31,9 +31,9 @@ class Hangs:
         self._generation = 0
 
     def receive(self, host: str, message: Message, now: float) -> List[Dict[str, Any]]:
-        """Handle a host's report of stalled or examined ranks; request examinations that are due.
+        """Handle a host's report of stalled or examined ranks, and send orders for examinations that are due.
 
-        Return the fields of a `rank_hung` event for each rank found hung.
+        Return the fields of a `rank_hung` event for each rank that has proved hung; mostly none.
         """
         if message.get("stalled") == self._generation:
             self._inquiry.receive(host, message["ranks"], message["repeat_s"], now)

@@ -59,7 +59,7 @@ class Page:
         self._memory.close()
 
     def read(self) -> ProgressSnapshot:
-        """Return the content of the rank's progress page as a snapshot."""
+        """Return the rank's progress page as a snapshot: life, collectives, step, phase, time of the last progress."""
         cells = self._cells[: GROUPS + 2 * MOST_GROUPS].tolist()
         groups: Dict[int, int] = {}
         for offset in range(GROUPS, len(cells), 2):
@@ -95,7 +95,7 @@ class Pages:
         return VARIABLE, f"/proc/{os.getpid()}/fd/{self._file}:{local_rank * PAGE}"
 
     def close(self) -> None:
-        """Unmap all progress pages and close their file."""
+        """Unmap the progress pages of all ranks, and close their file."""
         for page in self._pages:
             page.close()
         os.close(self._file)

@@ -105,7 +105,10 @@ class Standstill:
         return min((seconds for seconds in times if seconds is not None), default=None)
 
     def poll(self, now: float) -> List[Message]:
-        """Poll pages and examinations that are due; return messages for the supervisor."""
+        """Poll progress pages and examinations of ranks that are due; return messages for the supervisor, often none.
+
+        These report a standstill, and the findings once all requested examinations are complete.
+        """
         messages: List[Message] = []
         if self._watch.due(now) == 0:
             stall = self._watch.poll(now)

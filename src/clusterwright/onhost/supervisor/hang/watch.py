@@ -45,7 +45,10 @@ class Watch:
         self._reported_at: Optional[float] = None
 
     def begin(self, ranks: Sequence[Watched], now: float, timeout_factor: float = 1) -> None:
-        """Start to watch the ranks of a generation; with no ranks, stop."""
+        """Start to watch the ranks of a generation for a standstill, in place of earlier ones; with no ranks, stop.
+
+        `timeout_factor` multiplies the time limits.
+        """
         self._ranks, self._timeout_factor = tuple(ranks), timeout_factor
         self._snapshots = {member.rank: member.page.read() for member in ranks}
         self._moved_at = {member.rank: now for member in ranks}

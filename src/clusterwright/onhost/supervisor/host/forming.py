@@ -33,7 +33,7 @@ MOST_FILES = 100_000
 
 
 def python_path(environ: Mapping[str, str]) -> str:
-    """Return PYTHONPATH with a folder in front whose `sitecustomize` calls `install` in each Python."""
+    """Return a PYTHONPATH with our folder in front, whose `sitecustomize` calls `install` in each Python."""
     ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
     return os.pathsep.join(filter(None, (ours, environ.get("PYTHONPATH", ""))))
 
@@ -45,7 +45,7 @@ class Arrival:
         self.rank, self.world, self.host, self.address, self.unit = rank, world, host, address, unit
 
     def write(self, folder: str) -> None:
-        """Write a file that tells the other ranks that this one waits for its process group."""
+        """Write this arrival to a file in the folder, by which other ranks know that this one waits for its group."""
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"{self.unit}-{self.rank}-{self.host}-{os.getpid()}.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -189,9 +189,9 @@ def watch_nodes(handler: Any) -> Optional[Watch]:
 def begin(
     rank: Optional[int], world: Optional[int], address: str, unit: str, timeout: Any
 ) -> Optional[Watch]:
-    """Start to watch a group of two or more; return the watch.
+    """Start to watch how a process group of two or more forms, and return the watch; it waits in a thread of its own.
 
-    None for a smaller one, for an unknown size, and where no run is known.
+    None for a smaller one, for an unknown rank or size, and where no run is known.
     """
     environ = os.environ
     run, generation = environ.get("CLUSTERWRIGHT_RUN", ""), environ.get("CLUSTERWRIGHT_GENERATION", "0")

@@ -43,7 +43,7 @@ def start(
     cwd: Optional[str] = None,
     orders: bool = False,
 ) -> processes.Process:
-    """Start and return a process in its own session that dies with this one; output is appended to `out` and `err`.
+    """Start a process in its own session that dies with this one; return it. Output is appended to `out` and `err`.
 
     Without `err`, to `out`. With `orders`, its stdin is a pipe, else empty.
     """

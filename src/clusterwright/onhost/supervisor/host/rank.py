@@ -29,9 +29,9 @@ LONGEST_MESSAGE = 500  # characters of an exception in a message to the agent; t
 
 
 def run(command: Sequence[str]) -> None:
-    """Run the program of a rank in this process and exit with its code; report an exception to the agent before.
+    """Run the program of a rank in this process and exit with its code; does not return.
 
-    Also an exit with another code than 0.
+    An exception, or an exit with another code than 0, is reported to the agent before.
     """
     progress.show_agent()
     bind_workers()

@@ -69,7 +69,7 @@ class Ranks:
     def warm(self, env: Mapping[str, str], modules: Sequence[str], *, standby: bool) -> List[Message]:
         """Start the fork server for ranks and stores; for stores only, if `standby` is False or memory is short.
 
-        Return notes to log. If one runs, only store the arguments.
+        Return notes to log, such as that memory is short. If one runs, only store the arguments.
         """
         self._env = {**env, **dict([self.pipe.variable()])}
         self._modules, self._standby = modules, standby
@@ -347,12 +347,12 @@ class ProgressTimeout:
         self._work_counts: Optional[Tuple[int, ...]] = None
 
     def begin(self, now: float) -> None:
-        """Start the time limit of a process at `now`."""
+        """Start the time limits of a process at `now` (monotonic), as if it made progress then."""
         self._begun = self._moved = now
         self._work_counts = None
 
     def over(self, pid: int, now: float) -> str:
-        """Return why to stop waiting for the process (idle or too slow); "" while it may make progress."""
+        """Return why to stop waiting for the process: idle for IDLE_S, or not ready after LONGEST_S; "" before that."""
         counts = work(pid)
         if counts != self._work_counts:
             self._work_counts, self._moved = counts, now

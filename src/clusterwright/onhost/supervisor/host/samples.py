@@ -30,7 +30,7 @@ class Samples:
         self._begun, self._due = now, now + SHORTEST_S
 
     def poll(self, pids: Sequence[int], pages: Optional[Pages], generation: int, now: float) -> None:
-        """Write a sample of steps, times and memory if one is due and the ranks run (`pids`, by local rank)."""
+        """Write an event with the ranks' steps, times and memory if one is due and they run (`pids`, by local rank)."""
         if now < self._due or not pids:
             return
         self._due = now + min(LONGEST_S, max(SHORTEST_S, SHARE * (now - self._begun)))

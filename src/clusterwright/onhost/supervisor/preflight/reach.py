@@ -18,9 +18,9 @@ CONNECT_S, PAUSE_S = 2.0, 0.2
 
 
 def main() -> int:
-    """Test the connections between hosts: print as JSON the hosts that this one could not connect to; return 0.
+    """Test connections between hosts: print as JSON the hosts to which this one could not connect; return 0.
 
-    It also listens for theirs, until all have connected or the time is over.
+    It also listens for theirs, until all have connected or LIMIT_S is over.
     """
     name, listen_address, *pairs = sys.argv[1:]
     targets = {host: _parse(text) for host, _equals, text in (pair.partition("=") for pair in pairs)}

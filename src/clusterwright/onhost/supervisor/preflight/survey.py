@@ -27,7 +27,7 @@ _LIMIT_S = 5.0
 
 
 def main() -> int:
-    """Print this host's facts as JSON, for the folder and the token of the arguments; return 0."""
+    """Print this host's facts as JSON, for the folder and the token file of the arguments; return 0."""
     folder, token = sys.argv[1:3]
     json.dump(survey(folder, token), sys.stdout)
     return 0

@@ -29,7 +29,7 @@ class Channel:
         self.session: Optional[wire.PeerSession] = None
 
     def send(self, message: wire.Message) -> None:
-        """Send one message to the peer as a JSON line."""
+        """Send one message to the peer agent as a JSON line, sealed once the peers have authenticated."""
         data = json.dumps(message).encode()
         self.connection.sendall((self.session.seal(data) if self.session else data) + b"\n")
 

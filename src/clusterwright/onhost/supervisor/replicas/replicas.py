@@ -89,6 +89,6 @@ class Replicas:
         return {"CLUSTERWRIGHT_MEMORY": text}
 
     def close(self) -> None:
-        """Stop serving parts to other hosts."""
+        """Stop serving parts of in-memory checkpoints to other hosts."""
         self._serving.close()
         self._long.close()

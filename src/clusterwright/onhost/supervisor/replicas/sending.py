@@ -132,7 +132,10 @@ class Sending:
         return True
 
     def _send(self, lent: Lent) -> bool:
-        """Send the part to the peer host; return False if that has no memory for it, or it was overwritten."""
+        """Send a part of a checkpoint to the peer host; return True if it has it now.
+
+        False if the host has no memory for it, or the part was overwritten meanwhile.
+        """
         channel = self._connected(lent.part.generation)
         channel.send({"put": asdict(lent.part)})
         answer = channel.receive()

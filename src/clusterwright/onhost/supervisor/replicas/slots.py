@@ -137,7 +137,7 @@ class Slots:
         return os.fstat(self.fd).st_blocks * 512
 
     def close(self) -> None:
-        """Close the slots' memory; a process that has it open keeps it."""
+        """Close the slots' shared memory here; a process that has it open keeps it."""
         self._page.close()
         os.close(self.fd)
 

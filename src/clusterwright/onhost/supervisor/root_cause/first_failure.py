@@ -58,7 +58,10 @@ def describe(fault: Event) -> str:
 
 
 def describe_rank(event: Event, ranks: int = 0) -> str:
-    """Return the rank with its host and local rank; `ranks` is the number per host."""
+    """Return the event's rank as text, with host and local rank if known: `rank 9 (node2, local 1)`.
+
+    `ranks` is the number per host, by which a missing local rank is computed; 0: unknown.
+    """
     rank, host = event.get("rank"), event.get("on", event.get("host"))
     local = event.get("local_rank", rank % ranks if ranks and isinstance(rank, int) else None)
     location = [str(host)] if host else []

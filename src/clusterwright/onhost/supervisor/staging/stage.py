@@ -125,9 +125,10 @@ def _host() -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Stage the folders of the arguments on this host; return 0.
+    """Copy the folders of the arguments to this host's scratch storage; return 0, or 1 after an error.
 
-    On failure print the reason with the host to standard error and return 1.
+    The first argument is the scratch folder; those after TEAM are staged for the team. An error is printed with the
+    host.
     """
     scratch, *paths = arguments
     team_paths = paths[paths.index(TEAM) + 1 :] if TEAM in paths else []

@@ -49,7 +49,7 @@ class Store:
 
     @contextmanager
     def exclusive(self, limit_s: float = LOCK_LIMIT_S) -> Iterator[None]:
-        """Hold the lock of the store against other jobs during a `with` block; wait for it up to `limit_s`.
+        """Hold the lock of the store of staged copies during a `with` block; wait for it up to `limit_s` seconds.
 
         Raises:
             OSError: another process holds the lock for longer than the limit, or there is no lock.
