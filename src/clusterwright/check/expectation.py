@@ -104,7 +104,7 @@ def expect(
 
 
 def fine(*, observed: str, expected: str, subject: str = "", part: str = "") -> Verdict:
-    """Return an `ok` verdict; empty subject: the host."""
+    """Return a verdict with status `ok`; an empty `subject` means the host itself, an empty `part` all of it."""
     return expect(True, observed=observed, expected=expected, subject=subject, part=part)  # noqa: FBT003 (what `fine` means)
 
 

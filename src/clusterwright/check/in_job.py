@@ -55,7 +55,7 @@ def run_in_job(
     log: Callable[[str], None] = lambda _text: None,
     clock: Clock | None = None,
 ) -> JobChecks:
-    """Run the fact readers as one task on each host of a job, and judge what they read.
+    """Run the checks as a user's job: read the facts on each of its hosts, and return the verdicts.
 
     Slurm's own view is read on the login host. The job is canceled in any case, also by Ctrl-C.
 

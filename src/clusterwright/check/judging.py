@@ -69,7 +69,10 @@ def _fix(check: Check, verdict: Verdict, group: str, hosts: int) -> str:
 
 
 def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Reading]) -> list[Verdict]:
-    """Run every check on the hosts that have a reading; verdicts in the order of the checks, skipped hosts included."""
+    """Judge every check by the readings of the hosts; return the verdicts in the order of the checks.
+
+    Hosts without a reading have none; a host that a check skips has a verdict with the reason.
+    """
     specs = {host.name: HostSpec(cluster.on(host), host) for host in cluster.hosts() if host.name in readings}
     verdicts: list[Verdict] = []
     for check in checks:

@@ -90,7 +90,7 @@ def _to_json(value: Any) -> Any:
 
 
 def read(facts: Iterable[Fact[Any]], answer: Mapping[str, Any], spec: HostSpec) -> dict[str, Any]:
-    """Parse the reader's response: a value or a Missing for every fact."""
+    """Return the value of every fact, parsed from the reader program's answer; a Missing where it has none."""
     return {fact.id: value_of(fact, answer["facts"].get(fact.id), _label(fact, spec)) for fact in facts}
 
 

@@ -67,7 +67,7 @@ Exit code 5: a check failed. Exit code 1: none failed, but one is unknown. Exit 
 
 
 def reference() -> str:
-    """Return the reference page of all checks as Markdown."""
+    """Return the page docs/reference/checks.md, which describes all checks, as Markdown."""
     checks = all_checks()
     table = "".join(f"| [{check.id}](#{check.id}) | {check.about} |\n" for check in checks)
     return _HEAD + table + "".join("\n" + "\n".join(_section(check)) + "\n" for check in checks)

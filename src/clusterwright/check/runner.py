@@ -34,10 +34,10 @@ def run(
     clock: Clock | None = None,
     on_event: Listener = ignore,
 ) -> list[Verdict]:
-    """Run checks on hosts and return the verdicts; default: all hosts, all checks of the occasion.
+    """Run checks on hosts over SSH and return the verdicts; default: all hosts, all checks of the occasion.
 
     The control host is always read: it has Slurm's view, and other hosts are compared with it. `on_event` receives
-    what runs on each host.
+    what runs on each host. A host that does not answer has a verdict, too.
 
     Raises:
         WrightError: `no-such-host`, `no-such-check`.
@@ -122,7 +122,7 @@ def _query_host(
     facts: tuple[Fact[Any], ...],
     earlier: Mapping[str, Any],
 ) -> Reading:
-    """Read facts of one host over one SSH connection; the Reading holds the error where that fails."""
+    """Read facts of one host over one SSH connection; if that fails, the Reading has the error and no facts."""
     spec = specs[name]
     requested_at = clock.now()
     result = Host(remote, name).run_program(

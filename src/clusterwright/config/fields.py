@@ -118,7 +118,10 @@ def _row(kind: Kind, root: Schema, path: str, node: Schema, *, required: bool) -
 
 
 def takes(node: Schema, root: Schema) -> str:
-    """Return the values that a field takes, as a text: `an integer from 1 to 32`."""
+    """Return which values a field takes, as a text for people: `an integer from 1 to 32`.
+
+    `node` is the field's JSON Schema, `root` the whole schema.
+    """
     if "quantity" in node:
         return _(_QUANTITIES[node["quantity"]])
     if "form" in node:
@@ -149,7 +152,7 @@ def _list(node: Schema, root: Schema) -> str:
 
 
 def written(value: Any) -> str:
-    """Format a value as YAML on one line."""
+    """Format a value of a cluster file or job file as YAML on one line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
@@ -162,5 +165,5 @@ def written(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    """Quote a string that plain YAML would parse as another type."""
+    """Return a string as YAML, in double quotes if plain YAML would parse it as another type."""
     return value if parse_scalar(value) == value else f'"{value}"'

@@ -86,7 +86,7 @@ class Cpus(Section):
 
     @property
     def threads(self) -> int:
-        """Hardware threads of the host, Slurm's CPUs."""
+        """Number of hardware threads of the host, which Slurm calls CPUs."""
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
 

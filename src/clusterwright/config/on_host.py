@@ -77,7 +77,7 @@ def _sections(kind: Any) -> list[type[Section]]:
 
 
 def _type(kind: Any) -> str:
-    """Format a type annotation for Python 3.8."""
+    """Return a type annotation as source text for Python 3.8, such as `Optional[Tuple[str, ...]]`."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _type(inner[0])

@@ -82,7 +82,11 @@ class _Scan:
     opens: bool = True  # the last key has its value on the next lines
 
     def report(self, index: int, column: int, kind: str, repaired: str, repaired_index: int = -1) -> None:
-        """Report a fault, one of a line, and repair it."""
+        """Record a fault of line `index` with its fix, and replace the line by `repaired`.
+
+        A line has one fault: its first problem, with the last fix. `repaired_index`: the line to replace, if it is
+        another.
+        """
         target = index if repaired_index < 0 else repaired_index
         fault = self.faults.get(index, Fault(index + 1, column + 1, _(_PROBLEMS[kind]), ""))
         if (
@@ -103,7 +107,7 @@ class _Scan:
         self.lines[target] = repaired
 
     def line(self, index: int) -> int:
-        """Scan a line, with the lines of its value; return the index of the next."""
+        """Scan a line, with the further lines of its value, for faults of YAML; return the index of the next line."""
         line = self.lines[index]
         if _is_blank(line) or line.startswith(("---", "...", "%")):
             return index + 1
@@ -171,7 +175,10 @@ class _Scan:
         return False
 
     def _no_key(self, index: int, indent: int, column: int) -> int:
-        """Scan a line without a key: an item of a list, a value below its key, or a key without its colon."""
+        """Scan a line without a key, an item of a list, a value below its key, or a key without its colon.
+
+        Repair the last of these. Return the index of the line to scan next.
+        """
         line = self.lines[index]
         if column > indent or line[column] in "\"'[{":
             self.opens = False
@@ -265,7 +272,10 @@ class _Flow:
     def _scan_line(
         self, index: int, position: int, quote: tuple[str, int, int] | None
     ) -> tuple[int, tuple[str, int, int] | None]:
-        """Scan a line; return where the value ends or the line does, and the open quote; -1 after a repair."""
+        """Scan a line of a value in quotes or brackets; return the column at which value or line ends, and the quote.
+
+        The open quote is None if there is none. The column is -1 after a repair of the line.
+        """
         line, is_start = self._scan.lines[index], True
         while position < len(line):
             char = line[position]
@@ -290,14 +300,14 @@ class _Flow:
         return position, quote
 
     def _bracket(self, index: int, position: int, char: str) -> bool:
-        """Open or close a bracket; return whether the line needs no repair."""
+        """Open or close a bracket; return True if the line needs no repair, False after a repair."""
         if char in _PAIRS:
             self._open.append((char, index, position))
             return True
         return self._closes(index, position, char)
 
     def _closes(self, index: int, position: int, char: str) -> bool:
-        """Return whether a bracket closes the innermost one; else repair the line."""
+        """Return True if a closing bracket matches the innermost open one; else repair the line and return False."""
         opener, opener_index, column = self._open.pop()
         if _PAIRS[opener] == char:
             return True
@@ -313,7 +323,10 @@ class _Flow:
         )
 
     def _trailing_text(self, index: int, position: int) -> int:
-        """Report what follows the end of the value on its line."""
+        """Report text that follows the end of the value on its line, and repair the line; return the next line's index.
+
+        Only a comment, or nothing, is no fault.
+        """
         line = self._scan.lines[index]
         trailing = line[position:]
         if not trailing.strip() or re.match(r"\s+#", trailing):
@@ -337,7 +350,10 @@ class _Flow:
         return self._rescan(index)
 
     def _close_brackets(self, index: int) -> int:
-        """Close the open brackets before the line at which the next key begins."""
+        """Report that brackets are open at line `index`, where the next key begins, and close them before that line.
+
+        Return `index`.
+        """
         _opener, opener_index, column = self._open[-1]
         last = index - 1
         while last > opener_index and _is_blank(self._scan.lines[last]):

@@ -93,7 +93,7 @@ def apply(
     clock: Clock | None = None,
     policy: DisruptionPolicy | None = None,
 ) -> ChangeReport:
-    """Make the changes that `agree` accepts (with `dry_run` none) on permanent hosts or those in `only`.
+    """Make the changes that `agree` accepts (with `dry_run` none) on permanent hosts or those in `only`; report all.
 
     Raises:
         WrightError: hosts have a munge key that this machine has lost, or the package bundle cannot be used.

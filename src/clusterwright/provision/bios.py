@@ -119,7 +119,10 @@ def plan_changes(tables: Tables, values: Mapping[str, str]) -> tuple[BiosChange,
 
 
 def _value(host: str, table: Mapping[str, Any], name: str, text: str) -> Value | Finding:
-    """Return the value in the type of the attribute, or why it cannot be written."""
+    """Return the text as a value in the type of the BIOS attribute, or a Finding that says why it cannot be set.
+
+    The attribute does not exist, is read-only or does not take this value. `table` is what Redfish reports of the host.
+    """
     if name not in table["attributes"]:
         fix = unknown_name_fix(
             name, table["attributes"], _("list the settings of the BIOS: wright bios show {host}", host=host)
@@ -181,7 +184,7 @@ class BiosApply:
     boot_s: float = BOOT_S
 
     def run(self, changes: Sequence[BiosChange]) -> dict[str, str]:
-        """Drain the hosts, write the settings, reboot and verify; return the hosts where that failed, and why.
+        """Drain the hosts, write the BIOS settings, reboot, verify and resume; return the error by host that failed.
 
         A host with jobs is left as it is; one that failed after its reboot stays drained.
         """
@@ -214,7 +217,7 @@ class BiosApply:
         }
 
     def _write(self, hosts: Sequence[str], changes: Sequence[BiosChange]) -> dict[str, str]:
-        """Write the settings for the next boot, in one run for all hosts with equal settings.
+        """Write the BIOS settings for the next boot, in one run for all hosts with equal settings.
 
         Return the error by host of the hosts that failed; empty if all succeeded.
         """

@@ -175,7 +175,10 @@ def _batch(
     drains: Drains,
     policy: DisruptionPolicy,
 ) -> dict[str, HostReport]:
-    """Change one batch and return its reports; drain, reboot and resume its hosts where required and permitted."""
+    """Make the planned changes of one batch of hosts and return their reports.
+
+    Hosts are drained before, rebooted and resumed after it, where their changes require and the policy permits that.
+    """
     plans = _fetched(work, {name: host_reports[name] for name in batch}, policy)
     results: dict[str, HostReport] = {}
     wanting = [name for name in batch if plans[name].disturbs]
@@ -193,9 +196,10 @@ def _batch(
 
 
 def _fetched(work: HostWork, plans: dict[str, HostReport], policy: DisruptionPolicy) -> dict[str, HostReport]:
-    """Download packages on hosts that would be drained for them; return all plans, without unavailable packages.
+    """Download packages on hosts that would be drained for their installation; return all plans.
 
-    Without a policy that drains, nothing is downloaded.
+    In these, changes of packages that cannot be downloaded are left out. Without a policy that drains, nothing is
+    downloaded.
     """
     fetch_hosts = [
         name

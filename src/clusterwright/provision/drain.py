@@ -113,7 +113,7 @@ class Drains:
             self._waited += POLL_S
 
     def resume(self, hosts: Iterable[str]) -> tuple[str, ...]:
-        """Resume those of these hosts that this apply or an interrupted one drained.
+        """Resume in Slurm those of these hosts that this apply or an interrupted one drained.
 
         Return these hosts, also if that failed.
         """

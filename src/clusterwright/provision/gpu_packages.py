@@ -57,7 +57,10 @@ def gpu_packages(
 
 
 def names(cluster: Cluster, part: Part, which: str) -> tuple[str, ...]:
-    """Return the package names of one part in version `which` on the cluster's distribution; empty if it has none."""
+    """Return the package names of one part (such as the driver) in version `which` on the cluster's distribution.
+
+    Empty if the distribution or the version has none.
+    """
     placeholders = {
         "major": str(major(which)),
         "minor": "-".join(map(str, version(which)[:2])),

@@ -44,10 +44,11 @@ class Reboots:
     boot_s: float = BOOT_S
 
     def make(self, boots: Mapping[str, str]) -> dict[str, str]:
-        """Reboot hosts (by name, with their current boot ID), wait and check them; return those that failed, and why.
+        """Reboot hosts, wait for them and check them; return the error by host of those that failed.
 
-        A host must come back within `boot_s`, register with Slurm and pass the health check; failed ones get a drain
-        reason.
+        `boots` has their current boot ids. A host must come back within `boot_s`, register with Slurm and pass the
+        health
+        check; failed ones get a drain reason.
         """
         if not boots:
             return {}

@@ -70,9 +70,10 @@ def rollback(
     clock: Clock | None = None,
     policy: DisruptionPolicy | None = None,
 ) -> ChangeReport:
-    """Restore every host to its state before the apply `to` (default: the newest); `agree` gets the plan first.
+    """Restore every host to its state before the apply `to` (default: the newest), and return the report.
 
-    Later applies are rolled back with it. Nothing is changed with `dry_run` or if `agree` returns false.
+    Later applies are rolled back with it. `agree` gets the plan; nothing is changed with `dry_run` or if it returns
+    False.
 
     Raises:
         WrightError: no host has stored this apply, or none responds.

@@ -69,7 +69,7 @@ class Upgrade:
         return self.cluster.software.slurm
 
     def run(self, host: str, command: str, *, timeout_s: float = 60) -> CommandResult:
-        """Run a command on a host as root and return its result."""
+        """Run a shell command on a host as root and return its result; a failure, or the time limit, is not raised."""
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def control(self, command: str, *, timeout_s: float = 60) -> CommandResult:

@@ -113,7 +113,7 @@ class HostWork:
 
     @contextmanager
     def _reported_steps(self, host: str) -> Iterator[None]:
-        """During a `with` block, report each step that the agent on the host begins, with the role it is of."""
+        """Report each step that the agent on the host begins in a `with` block, with its role, by `on_event`."""
 
         def report(step: str) -> None:
             role = self.role_of(host, step)

@@ -61,7 +61,7 @@ class Hosts:
 
 
 def sort(text: str, requested_hosts: Iterable[str], *, is_exclusive: bool = True) -> Hosts:
-    """Sort the nodes of sinfo's output into idle, busy and unavailable; only the requested ones, if any are.
+    """Sort the nodes of sinfo's output into idle, busy and unavailable ones; only `requested_hosts`, if any are.
 
     Of the busy ones it also names those that will be idle soon. Unless `is_exclusive`, a host on which a job left CPUs
     free counts as idle, after those without jobs.
@@ -129,10 +129,10 @@ def _partition(cluster: Cluster, request: HostRequest) -> str:
 def choose(cluster: Cluster, remote: Remote, request: HostRequest, clock: Clock) -> Hosts:
     """Wait until there are enough hosts to measure, and return them: the requested ones, else the idle ones.
 
-    While too few are idle, or some soon will be, it waits up to the timeout of the request.
+    While too few are idle, or some soon will be, it polls Slurm up to `request.wait_s` seconds. It allocates nothing.
 
     Raises:
-        WrightError: There are too few within the timeout; names the jobs on the others.
+        WrightError: there are too few within that time; names the jobs on the others.
     """
     deadline = clock.monotonic() + request.wait_s
     while True:
@@ -157,7 +157,9 @@ def reserve_hosts(
     clock: Clock,
     log: Callable[[str], None],
 ) -> Iterator[JobStage]:
-    """Run the bench job on the hosts and yield its stage; afterwards cancel the job and delete its folder.
+    """Submit a Slurm job on the hosts, wait until it runs, and yield its stage, through which benches run programs.
+
+    After the `with` block cancel the job and delete its folder.
 
     Raises:
         WrightError: Slurm rejects the job, or it does not start within the timeout.
@@ -188,7 +190,11 @@ def _folder(cluster: Cluster, clock: Clock) -> str:
 
 
 def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], request: HostRequest, folder: str) -> str:
-    """Create the bench's folder with programs and job script and run sbatch, in one SSH command; return the job ID."""
+    """Create the bench's folder with programs and job script and run sbatch, in one SSH command; return the job id.
+
+    Raises:
+        WrightError: Slurm rejects the job; the folder is removed.
+    """
     text = script(
         cluster,
         hosts,

@@ -30,7 +30,7 @@ class BenchChange:
 
     @property
     def ratio(self) -> float:
-        """After divided by before; infinite if before is 0."""
+        """The value after, divided by that before; infinite if that before is 0."""
         return self.after / self.before if self.before else float("inf")
 
 
@@ -45,9 +45,9 @@ class Comparison:
 
 
 def compare(baseline: Stored, current: Stored) -> Comparison:
-    """Compare the later run of a bench with the earlier one: values in both, those in one only, and versions.
+    """Compare two runs of a bench: the change of each value that both have, values in one only, and other versions.
 
-    Changed values come first, then by ratio.
+    Values whose change exceeds the spread come first, then the lowest ratio.
     """
     baseline_values, current_values = _values(baseline.measurements), _values(current.measurements)
     changes = [

@@ -39,7 +39,7 @@ class HostBench:
 
 
 def measure(site: BenchSite, host_bench: HostBench) -> BenchOutcome:
-    """Measure all hosts, and judge each by the fleet; if one is slow, measure all once more first.
+    """Measure all hosts by a bench, and judge each by the fleet; if one looks slow, measure all once more first.
 
     All, because a single host would have a file server to itself. Hosts without a result in the first pass are unknown.
     """
@@ -95,7 +95,10 @@ def unknown(bench: str, failed: Mapping[str, str], part: str = "") -> Iterator[V
 
 
 def rows(bench: str, passes: Sequence[Figures], **about: Condition) -> Iterator[Measurement]:
-    """Yield all figures as measurements for the store; `about` adds conditions."""
+    """Yield all figures of all passes as measurements for the store, with the number of the pass as a condition.
+
+    `about` adds further conditions.
+    """
     for number, figures in enumerate(passes, 1):
         for host, several in figures.items():
             for figure in several:

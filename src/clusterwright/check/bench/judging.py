@@ -73,10 +73,10 @@ def suspect(observation: Observation, expectation: Expectation | None) -> bool:
 
 
 def judge(bench: str, observation: Observation, expectation: Expectation | None, fix: str) -> Verdict:
-    """Return the verdict on one part: fail, warn, unknown or OK.
+    """Return the verdict on one measured part: fail, warn, unknown or OK.
 
     `fail`: below the expectation and an outlier, in at least two measurements. `warn`: only one of the two, or measured
-    once. `unknown`: there is no expectation, and the fleet is too small to compare.
+    once. `unknown`: there is no expectation, and the fleet is too small to compare. `fix` goes into warn and fail only.
     """
     distance = observation.fleet.distance(observation.best)
     low, odd = below(observation, expectation), is_outlier(observation)

@@ -49,7 +49,11 @@ def late(passes: Sequence[Times], bound: Bound) -> tuple[Pair, ...]:
 
 
 def verdicts(bench: str, passes: Sequence[Times], bound: Bound, fix: str) -> Iterator[Verdict]:
-    """Yield a verdict on each end, by its fastest partner, and on each late path between two ends that are fast."""
+    """Yield a verdict on each end, by its fastest partner, and on each slow path between two ends that are fast.
+
+    An end fails if its best time exceeds `bound` and is an outlier, measured at least twice; one of the two is a
+    warning.
+    """
     ends = _of_ends(passes)
     usual = fleet(min(several) for several in ends.values())
     well = set()

@@ -42,7 +42,7 @@ def run(
     log: Callable[[str], None] = lambda _text: None,
     clock: Clock | None = None,
 ) -> Stored:
-    """Run the bench on hosts that it allocates by a Slurm job, store measurements and verdicts, and return them.
+    """Run a bench on hosts that it allocates by a Slurm job; store measurements and verdicts, and return them.
 
     Verdicts on lost hosts only say that they are lost; hosts that were busy or unavailable have one, too.
 
@@ -104,7 +104,7 @@ def bench_of(kind: Kind) -> Callable[[BenchSite], BenchOutcome]:
 
 
 def _facts(cluster: Cluster, stage: JobStage) -> dict[str, Mapping[str, Any]]:
-    """Read each host's facts; a host that fails counts as lost."""
+    """Read the versions, interfaces and tools of each host on the stage; a host that fails counts as lost."""
     hello = StagedPart("hello", {"python": cluster.software.python}, HELLO_S)
     answers = stage.do(dict.fromkeys(stage.hosts, hello))
     stage.lost_reasons |= {

@@ -37,7 +37,12 @@ def script(
     reservation: str = "",
     allocation: JobResources = EXCLUSIVE_HOSTS,
 ) -> str:
-    """Return the sbatch script of a bench's job on these hosts, which starts a worker on each of them."""
+    """Return the sbatch script of a bench's job on these hosts, which starts a worker on each of them.
+
+    `folder` is the bench's folder with the programs; `limit_s` is the job's time limit. An exclusive job gets the
+    smallest
+    number of GPUs that any of the hosts has.
+    """
     gpus = _least_gpus(cluster, hosts) if allocation.is_exclusive else allocation.gpus
     lines = [
         ("job-name", allocation.name),

@@ -41,7 +41,7 @@ class BenchSite:
 
     @property
     def rate_divisor(self) -> int:
-        """The factor by which a lab's links are slower than declared; 1 elsewhere."""
+        """The factor by which a lab's links are slower than the cluster file declares; 1 on a real cluster."""
         return self.cluster.lab.rate_divisor if self.cluster.lab else 1
 
     def address(self, host: str) -> str:
@@ -67,7 +67,7 @@ class BenchSite:
         return self.cluster.host(name)
 
     def have(self, tool: str) -> bool:
-        """True if every host on the stage has the program."""
+        """Return True if every host on the stage has this program."""
         return all(self.facts[host]["tools"].get(tool) for host in self.stage.hosts)
 
     def hosts_missing(self, tool: str) -> tuple[str, ...]:

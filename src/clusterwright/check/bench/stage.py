@@ -68,7 +68,7 @@ class Stage(Protocol):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Hosts that answer."""
+        """Names of the hosts that still answer, in the order of the job."""
         ...
 
     @property
@@ -97,7 +97,7 @@ class JobStage:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Hosts that answer."""
+        """Names of the job's hosts that are not lost."""
         return tuple(name for name in self.names if name not in self.lost_reasons)
 
     @property

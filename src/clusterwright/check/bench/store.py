@@ -73,10 +73,10 @@ def file_of(cluster: str) -> Path:
 
 
 def save(path: Path, run: Stored) -> int:
-    """Store the run in one transaction; return its number.
+    """Add a run of a bench, with measurements and verdicts, to the database at `path`; return its number.
 
     Raises:
-        WrightError: A newer version of Clusterwright wrote the file.
+        WrightError: a newer version of Clusterwright wrote the file.
     """
     with _opened(path) as base, base:
         number = base.execute(
@@ -98,10 +98,10 @@ def save(path: Path, run: Stored) -> int:
 
 
 def read(path: Path, number: int) -> Stored:
-    """Read one run.
+    """Return the run of a bench of this number, with measurements and verdicts, from the database at `path`.
 
     Raises:
-        WrightError: There is no run of that number.
+        WrightError: there is no run of that number; the fix lists the most recent.
     """
     with _opened(path) as base:
         stored = _read(base, [number])
@@ -118,7 +118,7 @@ def read(path: Path, number: int) -> Stored:
 
 
 def _read(base: sqlite3.Connection, numbers: Sequence[int]) -> list[Stored]:
-    """Read the runs of these numbers, with one query for each table."""
+    """Return the stored runs of these numbers, with one query for each table; missing numbers are left out."""
     ids = (json.dumps(numbers),)
     runs = base.execute(
         "SELECT id, bench, time, job, hosts, notes FROM runs WHERE id IN (SELECT value FROM json_each(?))",

@@ -12,7 +12,10 @@ _KEYS = ("passwordauthentication", "kbdinteractiveauthentication")
 
 
 def _is_old(spec: HostSpec) -> str:
-    """Return why sshd is skipped: OpenSSH 8.0 gets our settings on its command line, which `sshd -T` omits."""
+    """Return why the check of sshd is skipped, or "" where it is not.
+
+    OpenSSH 8.0 gets our settings on its command line, which `sshd -T` omits.
+    """
     return (
         ""
         if spec.cluster.platform.has_sshd_folder

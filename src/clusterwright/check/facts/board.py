@@ -93,7 +93,7 @@ class Board:
 
     @property
     def rdma(self) -> tuple[Device, ...]:
-        """Network adapters with an RDMA device."""
+        """Network adapters among the PCI devices that have an RDMA device."""
         return tuple(device for device in self.devices_by_kind("nic") if device.rdma)
 
 

@@ -25,7 +25,7 @@ class KernelLog:
 
     @property
     def missing(self) -> str:
-        """Why the log could not be read; empty if it could."""
+        """Why the kernel log could not be read; empty if it could be read, and in a container."""
         if self.source or self.container:
             return ""
         return _("neither journalctl nor dmesg returned a line of the kernel")

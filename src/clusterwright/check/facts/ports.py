@@ -12,7 +12,10 @@ DISCARD = 9  # RFC 863: without a listener a firewall drops the connection, an o
 
 
 def required_ports(spec: HostSpec) -> dict[str, str]:
-    """Return the services that this host must reach, by `address:port`."""
+    """Return which services this host must reach: their names by `address:port`.
+
+    A control host must reach the slurmd and the exporters of the hosts, any other host slurmctld.
+    """
     control, hosts = spec.cluster.control, spec.cluster.hosts()
     if not spec.is_control:
         return {f"{control.management}:{CONTROL_PORT}": f"slurmctld of {control.name}"}

@@ -56,7 +56,10 @@ def _command(spec: HostSpec) -> Sequence[str]:
 
 
 def _report(path: str, served: str) -> str:
-    """Return the script that reports quotas of a local file system, if it is mounted with quotas."""
+    """Return a line of sh that prints repquota's report of a folder's file system, if it is mounted with quotas.
+
+    The report is labeled with `path`; `served` is the folder on the server.
+    """
     counts = f"findmnt -nT {served} -o OPTIONS | grep -qE '{_COUNTS}'"
     command = f'echo "@ repquota -" {path}; repquota -u "$(findmnt -nT {served} -o TARGET)"'
     return f"if {counts}; then command -v repquota >/dev/null || echo '@ missing - repquota'; {command}; fi"

@@ -40,7 +40,7 @@ class RdmaPort:
 
     @property
     def name(self) -> str:
-        """The port as in NCCL_IB_HCA: `mlx5_0:1`."""
+        """The port as NCCL_IB_HCA names it: `mlx5_0:1`."""
         return f"{self.device}:{self.port}"
 
     @property

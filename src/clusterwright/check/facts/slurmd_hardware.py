@@ -19,7 +19,7 @@ class Hardware:
 
     @property
     def cpus(self) -> int:
-        """Number of hardware threads that slurmd detects."""
+        """Number of hardware threads of the host that slurmd detects: sockets times cores times threads."""
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
 

@@ -32,17 +32,17 @@ class KernelFinding:
 
     @property
     def name(self) -> str:
-        """`XID 79` or `SXID 20034`."""
+        """The error as NVIDIA writes it, `XID 79`, or for an NVSwitch `SXID 20034`."""
         return f"{'SXID' if self.switch else 'XID'} {self.number}"
 
     @property
     def code(self) -> str:
-        """`xid-79` or `sxid-20034`."""
+        """The error as code of a verdict, `xid-79`, or for an NVSwitch `sxid-20034`."""
         return f"{'sxid' if self.switch else 'xid'}-{self.number}"
 
 
 def judge(events: Sequence[KernelEvent], now_s: float) -> tuple[KernelFinding, ...]:
-    """Return a finding for each device and Xid in its time window before `now_s`, the most severe first."""
+    """Return a finding for each device and Xid with events in its time window before `now_s`, the most severe first."""
     current_events = [event for event in events if _is_current(event, now_s)]
     groups: dict[tuple[str, int, bool], list[KernelEvent]] = {}
     for event in current_events:

@@ -12,7 +12,10 @@ _HEAD = """\
 
 
 def on_host() -> str:
-    """Return the file `xids` of provision/render/hooks: a line for each Xid whose severity can be `fail`."""
+    """Return the text of the file `xids`, by which the hook programs of Slurm on a host judge the kernel log.
+
+    It has a line for each Xid whose severity can be `fail`.
+    """
     rows = {number: row for number, row in sorted(table().items()) if _can_be_grave(row)}
     return _HEAD + "".join(f"{_line(number, row)}\n" for number, row in rows.items())
 

@@ -58,7 +58,7 @@ class Xid(_Row):
         return match.severity, match.action
 
     def follows(self, number: int) -> bool:
-        """True if that Xid causes this one, so that this one is ignored."""
+        """Return True if that earlier Xid causes this one, so that this one is ignored."""
         return self.ignore_after == "any" or number in self.ignore_after
 
 

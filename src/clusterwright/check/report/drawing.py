@@ -34,7 +34,10 @@ def is_small(findings: Findings) -> bool:
 
 
 def cluster(findings: Findings, width: float) -> str:
-    """Draw every host of the cluster, group by group."""
+    """Return an SVG image of all hosts, group by group, each in the color of its worst verdict.
+
+    Few hosts are drawn as tiles, many as squares.
+    """
     parts, y = [], 0.0
     for group in dict.fromkeys(host.group for host in findings.hosts):
         hosts = [host for host in findings.hosts if host.group == group]
@@ -93,7 +96,10 @@ def _strip(
 
 
 def _squares(hosts: Sequence[HostFindings], top: float, width: float) -> tuple[list[str], float]:
-    """Draw one square per host, in the color of its worst verdict; return the elements and the y below them."""
+    """Draw one square per host, in the color of its worst verdict; return the SVG elements and the y below them.
+
+    `top` is the y of the first row.
+    """
     in_row = max(1, int(width // SQUARE))
     drawn = []
     for number, host in enumerate(hosts):

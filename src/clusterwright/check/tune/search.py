@@ -128,7 +128,10 @@ def _ratios(trials: Sequence[Trial]) -> dict[KnobSettings, list[float]]:
 
 
 def _halved(alive: Sequence[KnobSettings], trials: Sequence[Trial]) -> list[KnobSettings]:
-    """Keep the better half of each knob's values, without those that are worse than the default so far."""
+    """Return the better half of each variable's values, by their median ratio to the default.
+
+    Values that are not faster than the default so far, or have no result, are left out.
+    """
     ratios = _ratios(trials)
     survivors: list[KnobSettings] = []
     for variable in dict.fromkeys(settings.pairs[0][0] for settings in alive):

@@ -69,7 +69,10 @@ def tune_training(
 
 
 def _knobs(site: BenchSite, job: Job, runs: Runs, names: Sequence[str], *, numbers: bool) -> tuple[Knob, ...]:
-    """Return the knobs to try, each without its current value."""
+    """Return the variables and settings to try, each with its values except the current one; `names`: only these.
+
+    With `numbers` also those that change numerical results.
+    """
     target = of_training.RunTarget(plan_of(site).backend, runs.interface(site.stage.hosts[0]), runs.cpus)
     variables = {**site.cluster.jobs.variables, **job.environment.variables}
     now = {**of_training.usual(job, target), **variables}

@@ -60,7 +60,7 @@ class Tuned:
 
 
 def format_measurement(value: float, unit: str, line: float = 0.0) -> str:
-    """Format steps a second as the time of a step; a bandwidth with its share of the line, if known."""
+    """Format steps per second (unit `1/s`) as the time of a step; a bandwidth with its share of `line`, if known."""
     if unit == "1/s":
         return _("{amount} per step", amount=amount(1 / value, "s"))
     return amount(value, unit) + (_(", {value:.0%} of line rate", value=value / line) if line else "")

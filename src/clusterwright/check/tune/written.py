@@ -26,7 +26,10 @@ def with_settings(text: str, settings: KnobSettings, variables: Iterable[str] = 
 
 
 def difference(original: str, updated: str, name: str) -> str:
-    """Return the change as a unified diff for `patch`; `patch -R` reverts it."""
+    """Return the change of a text as a unified diff for file `name`, which `patch` applies and `patch -R` reverts.
+
+    Empty if the texts are equal.
+    """
     lines = unified_diff(original.splitlines(keepends=True), updated.splitlines(keepends=True), name, name)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines

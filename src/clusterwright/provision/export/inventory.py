@@ -30,9 +30,9 @@ def inventory(cluster: Cluster) -> Tree:
 
 
 def group_of(cluster: Cluster, scope: str) -> str:
-    """Return the name of the Ansible group for a place such as `roles/compute`: letters, digits and `_`.
+    """Return the name of the Ansible group for `roles/ROLE` or for a node group: letters, digits and `_`.
 
-    Groups whose names would be equal get a number.
+    Node groups whose names would be equal get a number.
     """
     kind, _, name = scope.partition("/")
     if kind == "roles":

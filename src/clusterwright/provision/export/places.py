@@ -68,7 +68,10 @@ def top(file: File) -> str:
 
 
 def places_of(cluster: Cluster, context: RoleContext) -> Places:
-    """Return the files of all hosts by place, without those of the library."""
+    """Return the files of all hosts by place (all, role, group or host), without those of the library.
+
+    Paths of files that are computed on the hosts come with the names of these hosts.
+    """
     files: dict[str, dict[str, File]] = {}
     hosts_by_path: dict[str, list[str]] = {}
     for host in cluster.hosts():

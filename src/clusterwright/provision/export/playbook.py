@@ -70,7 +70,7 @@ def _packages(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _version(package: Package, *, dnf: bool) -> str:
-    """Return the version suffix of a package name, such as `=24.11*`; "" for any version.
+    """Return what follows a package's name for its version, such as `=24.11*` (apt) or `-24.11*` (dnf); "" for any.
 
     For apt it matches any epoch of packages in a set, because some vendor packages have one.
     """
@@ -196,7 +196,7 @@ def _handlers(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _condition(cluster: Cluster, hosts: Sequence[str]) -> Task:
-    """Return the task's `when`, which selects exactly these hosts; {} for all hosts."""
+    """Return the condition `when` of an Ansible task, which selects exactly these hosts; {} for all hosts."""
     places = widest(cluster, hosts)
     if places == (ALL,):
         return {}

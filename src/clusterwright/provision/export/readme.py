@@ -8,7 +8,10 @@ from clusterwright.provision.resources import RoleContext
 
 
 def readme(cluster: Cluster, context: RoleContext, files: Places, *, ansible: bool, compose: bool) -> str:
-    """Return the export's README: what the folders are and the commands to use them."""
+    """Return the README of an export in Markdown: what the folders are, what is left out, and the commands to use them.
+
+    `ansible` and `compose` add their sections.
+    """
     return "\n".join(
         [
             f"<!-- {context.header('').strip()} -->",

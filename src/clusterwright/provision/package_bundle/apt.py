@@ -72,7 +72,7 @@ class Apt:
         home: Path,
         on_progress: Callable[[str], None],
     ) -> tuple[BundledPackage, ...]:
-        """Download each package list with its dependencies into the repository, index and sign it.
+        """Download each package list with its dependencies into the folder `repository`; index and sign it for apt.
 
         Return the packages in it. `home` is the folder with gpg's key.
         """
@@ -110,7 +110,10 @@ def _copied(source: bytes) -> bytes:
 
 
 def _config(folder: Path) -> str:
-    """Return apt's settings: state, cache and lists of its own; proxies and credentials stay those of the machine."""
+    """Return the text of an apt.conf with state, cache and lists below `folder`.
+
+    Proxies and credentials stay those of the machine.
+    """
     settings = {
         "Dir::State": folder,
         "Dir::State::lists": folder / "lists",

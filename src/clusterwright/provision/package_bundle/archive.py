@@ -197,7 +197,7 @@ class _HashedFile(io.RawIOBase):
         self._file, self._hash = file, hashlib.sha256()
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read and return the next bytes of the file, all of them by default, and add them to its hash."""
+        """Return the next `size` bytes of the file, all of them by default, and add them to its hash."""
         data = self._file.read(size)
         self._hash.update(data)
         return data

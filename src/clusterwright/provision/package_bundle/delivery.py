@@ -26,7 +26,7 @@ _UNPACK = f"tar -x --no-same-owner --no-same-permissions -f - -C {FOLDER}"
 
 
 def deliver(bundle: Bundle, host: Host) -> str:
-    """Make the host's folder equal to the bundle, its manifest last; return why that failed, "" if it did not.
+    """Copy a package bundle to the host's folder, its manifest last; return "" on success, else the error.
 
     Only missing and changed files are sent; other files in the folder are removed.
     """

@@ -66,7 +66,7 @@ class Dnf:
         home: Path,
         on_progress: Callable[[str], None],
     ) -> tuple[BundledPackage, ...]:
-        """Download each package list with its dependencies into the repository, index and sign it.
+        """Download each package list with its dependencies into the folder `repository`; index and sign it for dnf.
 
         Return the packages in it. `home` is the folder with gpg's key.
         """

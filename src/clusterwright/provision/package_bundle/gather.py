@@ -43,7 +43,7 @@ class WrittenBundle:
 def gather(
     cluster: Cluster, out: Path, *, on_progress: Callable[[str], None] = lambda _text: None
 ) -> WrittenBundle:
-    """Download the packages and everything that they depend on, write the bundle atomically to `out`, return it.
+    """Download the cluster's packages and all that they depend on; write the bundle atomically to `out`, return it.
 
     It is signed with a new key, whose public part it contains.
 

@@ -10,7 +10,7 @@ from clusterwright.provision.resources import RoleContext
 
 
 def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: str) -> str:
-    """Return a user's authorized_keys: the keys of the cluster file and the cluster's own key for the user.
+    """Return the text of a user's authorized_keys: the keys of the cluster file and the cluster's own key for the user.
 
     If `heal.watch` is on, the account that Clusterwright logs in with has heal's key too. Keys that `context` lacks
     are placeholders.

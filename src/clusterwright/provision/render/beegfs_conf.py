@@ -31,5 +31,5 @@ tuneFileCacheType = native
 
 
 def beegfs_mounts(places: Mapping[str, str]) -> str:
-    """Return beegfs-mounts.conf: each line has a mount path and its client configuration file (`places`)."""
+    """Return the text of beegfs-mounts.conf: a line for each mount path with its client configuration file."""
     return "".join(f"{path} {conf}\n" for path, conf in places.items())

@@ -9,7 +9,7 @@ from clusterwright.provision.render.slurm_releases import cgroup_plugin, enable_
 
 @cache_per_instance
 def cgroup_conf(cluster: Cluster, header: str) -> str:
-    """Return cgroup.conf: devices and memory always constrained, cores only on real hosts; or the site's own text.
+    """Return the text of cgroup.conf, or the site's own: devices and memory are constrained, cores except in a lab.
 
     CgroupAutomount is omitted: systemd mounts cgroups, and since Slurm 23.11 the key is an error.
     """

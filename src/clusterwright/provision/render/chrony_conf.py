@@ -13,7 +13,10 @@ rtcsync
 
 
 def chrony_conf(cluster: Cluster, host: Host, header: str) -> str:
-    """Return chrony.conf of one host: a time server for control hosts, their client for others."""
+    """Return the text of chrony.conf of one host: control hosts serve the time, the others are their clients.
+
+    In a lab it does not set the clock.
+    """
     drift = cluster.platform.path("/var/lib/chrony/chrony.drift")
     lines = [header, f"driftfile {drift}\n"]
     if host.group.role == "control":

@@ -46,7 +46,10 @@ table inet clusterwright {{
 
 @cache_per_instance
 def _sets(_cluster: Cluster, peers: tuple[Peers, ...]) -> str:
-    """Return the nft definitions of the peers' address sets; cached, since up to thousands of hosts share them."""
+    """Return the nft definitions of all address sets of peers as one text.
+
+    The result is cached, as up to thousands of hosts share it; `_cluster` is part of the key only.
+    """
     return "".join(_set(peer_set) for peer_set in peers)
 
 

@@ -30,7 +30,7 @@ ICMP = """  <rule family="ipv4"><protocol value="icmp"/><accept/></rule>
 
 
 def firewalld(cluster: Cluster, host: Host) -> dict[str, str]:
-    """Return every file below /etc/firewalld by its path."""
+    """Return the text of every file below /etc/firewalld on a host by its path: settings, address sets and zones."""
     rows = openings(cluster, host)
     sets = {row.peers.name: row.peers for row in rows if row.peers.ranges}
     zones = {f"cw-{name}": network.subnet for name, network in cluster.networks.named().items()}

@@ -54,7 +54,7 @@ EXPORT {{
 
 
 def ganesha_conf(cluster: Cluster, served: Sequence[Nfs]) -> str:
-    """Return ganesha.conf: one export for each folder, at the server's path, for the cluster's networks."""
+    """Return the text of ganesha.conf: one NFS export for each folder, open to all networks of the cluster."""
     clients = ", ".join(str(network.subnet) for network in cluster.networks.named().values())
     exports = [
         EXPORT.format(number=number, path=folder.export or folder.path, clients=clients)

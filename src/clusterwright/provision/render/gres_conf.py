@@ -28,9 +28,9 @@ def gres_conf(cluster: Cluster, header: str, only: NodeGroup | None = None) -> s
 
 
 def _lines(hosts: str, group: NodeGroup) -> Iterator[str]:
-    """Yield the lines of one node group: one for equal GPUs, one for each GPU if NVLink or sockets distinguish them.
+    """Yield the lines of gres.conf of one node group: one for equal GPUs, one for each if NVLink or sockets differ.
 
-    Nothing without GPUs.
+    `hosts` begins each line. Nothing without GPUs.
     """
     gpus = group.gpus
     if gpus is None:

@@ -137,7 +137,7 @@ def _output(*, has_rails: bool) -> str:
 
 
 def host_addresses(cluster: Cluster, header: str) -> str:
-    """Return the header, then a line for each compute host: its name and its addresses."""
+    """Return a text with the header and a line for each compute host: its name and all its addresses."""
     rows = (" ".join((host.name, *map(str, host.addresses.values()))) for host in cluster.hosts("compute"))
     return header + "".join(f"{row}\n" for row in rows)
 
@@ -163,7 +163,7 @@ def _rails(cluster: Cluster) -> list[str]:
 
 
 def _set(name: str, kind: str, elements: list[str]) -> str:
-    """Return the nft definition of a set of ranges."""
+    """Return the nft definition of a named set of ranges; `kind` is nft's type of its elements."""
     return f"""  set {name} {{
     type {kind}
     flags interval

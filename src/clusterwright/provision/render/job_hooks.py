@@ -44,7 +44,7 @@ def hook_texts(header: str) -> dict[str, str]:
 
 
 def declared(cluster: Cluster, host: Host, header: str) -> str:
-    """Return a shell text with the variables of the hook programs on this host: GPUs, mounts, networks and limits."""
+    """Return a shell text that sets the variables of the hook programs on this host: GPUs, mounts, networks, limits."""
     gpus, scratch, networks = host.group.gpus, scratch_of(host), cluster.networks.named()
     compute = networks.get("compute") if "compute" in host.group.addresses else None
     layer = _LAYER.get(compute.kind, "") if compute else ""

@@ -18,7 +18,7 @@ _LAB_POOL_MIB, _LAB_LOG_MIB = (
 
 
 def mariadb_conf(cluster: Cluster, host: Host, header: str) -> str:
-    """Return MariaDB's settings for slurmdbd, sized by the host's memory, in a lab small.
+    """Return the text of MariaDB's settings for slurmdbd; buffers are a sixteenth of the host's memory, small in a lab.
 
     Their file sorts after the distribution's files.
     """

@@ -79,9 +79,9 @@ def _keys(rows: Mapping[str, int]) -> str:
 
 @cache_per_instance
 def slurm_conf(cluster: Cluster, header: str) -> str:
-    """Return slurm.conf: settings with their reasons, nodes, partitions.
+    """Return the text of slurm.conf: settings with their reasons as comments, then nodes, then partitions.
 
-    With `slurm.defaults: slurm` only the file's own.
+    With `slurm.defaults: slurm` only what the cluster file sets.
     """
     if cluster.slurm.defaults == "slurm":
         return header + site_slurm_conf(cluster)

@@ -25,13 +25,13 @@ GPU_BILLED = 100  # a choice: any number does, as long as it is the same in all 
 
 
 def nodes(cluster: Cluster) -> str:
-    """Return slurm.conf's NodeName lines, one for each compute group that has hosts."""
+    """Return slurm.conf's NodeName lines as text, one for each compute group that has hosts."""
     groups = [group for group in cluster.nodes.values() if group.role == "compute" and group.names()]
     return NODES + "".join(conf_line(_node(group), group.options) for group in groups)
 
 
 def partitions(cluster: Cluster) -> str:
-    """Return slurm.conf's lines for partitions, one for each."""
+    """Return slurm.conf's PartitionName lines as text, one for each partition, below comments."""
     lines = [
         conf_line(_partition(cluster, name, part), part.options) for name, part in cluster.partitions.items()
     ]

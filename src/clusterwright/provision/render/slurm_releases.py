@@ -36,7 +36,10 @@ def health_timeout(slurm_release: str, seconds: int) -> Mapping[str, int]:
 
 
 def suspend_states(slurm_release: str) -> str:
-    """Return SuspendExcStates: states that need an administrator, so the host stays powered on; "" before 23.02."""
+    """Return the value of SuspendExcStates: states in which power saving leaves a host powered on; "" before 23.02.
+
+    They need an administrator.
+    """
     return "DOWN,DRAIN,FAIL,MAINTENANCE" if slurm_release >= "23.02" else ""
 
 
@@ -83,7 +86,10 @@ def block_sizes(slurm_release: str) -> str:
 
 
 def cgroup_plugin(slurm_release: str, cgroup_version: str) -> str:
-    """Return CgroupPlugin; "" for `auto`, since 22.05 detects the version, and for 21.08, which supports v1 only."""
+    """Return the value of CgroupPlugin, such as `cgroup/v2`; "" if the key is not to be written.
+
+    That is for `auto`, since 22.05 detects the version, and before 22.05, which supports v1 only.
+    """
     return "" if cgroup_version == "auto" or slurm_release < "22.05" else f"cgroup/{cgroup_version}"
 
 

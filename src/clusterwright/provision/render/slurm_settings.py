@@ -32,7 +32,7 @@ MANY_HOSTS = 256  # from here on slurmctld responds late when all hosts send at 
 
 
 def slurm_settings(cluster: Cluster) -> str:
-    """Return the cluster-wide lines of slurm.conf as paragraphs: a comment with the reason, then the keys."""
+    """Return the cluster-wide settings of slurm.conf as text: paragraphs of a comment with the reason, then keys."""
     return (
         _daemons(cluster)
         + _losses(cluster)

@@ -33,7 +33,7 @@ def topology(cluster: Cluster, header: str) -> tuple[str, str] | None:
 
 
 def topology_conf(cluster: Cluster, header: str) -> str:
-    """Return topology.conf: a line for each switch, leaves first, or for each block."""
+    """Return the text of topology.conf: a line for each switch, leaves first, or for each block."""
     if kind_of(cluster) == "block":
         return header + _block_lines(blocks_of(cluster), block_sizes(release_of(cluster)))
     tree = tree_of(cluster)

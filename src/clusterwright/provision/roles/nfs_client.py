@@ -36,7 +36,10 @@ def nfs_client(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Reso
 
 
 def nfs_source(cluster: Cluster, folder: Nfs) -> str:
-    """Return the device argument of mount(8); the storage network is used if the server has an address there."""
+    """Return what mount(8) mounts for an NFS folder, `SERVER:PATH`.
+
+    It is the server's name in the storage network if the server has an address there.
+    """
     ours = folder.server in _on_storage_network(cluster)
     return f"{folder.server}{'-storage' if ours else ''}:{folder.export or folder.path}"
 

@@ -60,7 +60,7 @@ def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
 def expression(pattern: str) -> str:
     """Return a package name, or a prefix such as `slurm*`, as a regular expression for unattended-upgrades.
 
-    unattended-upgrades matches from the start of a name, so the expression of a complete name ends with `$`.
+    As that matches from the start of a name, the expression of a complete name ends with `$`.
     """
     open_end = pattern.endswith("*")
     return re.escape(pattern.rstrip("*")).replace("\\-", "-") + ("" if open_end else "$")

@@ -52,7 +52,7 @@ def _epel(cluster: Cluster) -> tuple[Resource, ...]:
 
 
 def _apt(name: str, repository: Repository, context: RoleContext) -> list[File]:
-    """Return the key and the deb822 source file (apt 1.1 or later)."""
+    """Return the files of an apt repository: its signing key, if any, and its deb822 source (apt 1.1 or later)."""
     key = f"/etc/apt/keyrings/clusterwright-{name}.asc"
     lines = ["Types: deb", f"URIs: {repository.url}"]
     if repository.suite:

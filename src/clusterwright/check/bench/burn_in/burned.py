@@ -31,7 +31,7 @@ class Burned:
     pairs_failed: list[str] = field(default_factory=list)
 
     def add(self, document: Mapping[str, Any]) -> None:
-        """Add the rates, wrong results, errors and readings of one more run to the host's record."""
+        """Add one run of the burn-in to this host's record: rates, wrong results, errors, sums and temperatures."""
         for name, rates in document["rates"].items():
             self.rates.setdefault(name, []).extend(rates)
         for name, messages in document["wrong"].items():

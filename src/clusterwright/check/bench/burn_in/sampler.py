@@ -35,7 +35,7 @@ class Sampled:
     final_verdicts: tuple[Verdict, ...] = ()
 
     def add(self, sample: list[Verdict]) -> None:
-        """Count a sample of the checks, and store its bad verdicts."""
+        """Count one sample of the checks taken under load, and store its bad verdicts by subject, check and part."""
         self.samples += 1
         for verdict in sample:
             if verdict.status in BAD:

@@ -112,7 +112,7 @@ class _Search:
         return Bisection(shared, slow_pairs, rounds=self.rounds)
 
     def result(self) -> Bisection:
-        """Derive the slow hosts, slow pairs and unresolved hosts from all measurements so far."""
+        """Return what the measurements so far prove: slow hosts, slow pairs, and hosts that remain unresolved."""
         singles = {group[0]: bad for group, bad in self.answers.items() if len(group) == 1}
         slow_pairs = [pair for pair in self.halved if all(self.answers.get(half) is False for half in pair)]
         open_hosts = tuple(host for host in self.waiting if host not in singles)

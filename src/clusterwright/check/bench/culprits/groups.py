@@ -52,7 +52,10 @@ class Groups:
     orders: int = 0
 
     def run(self, groups: Sequence[Group], plan: GroupPlan) -> dict[Group, Sweep | None]:
-        """Run the plan on each group; None for a group that failed. A group that lost hosts runs again without them."""
+        """Run the plan's collective on each group of hosts; return its results by group, None for a group that failed.
+
+        A group that lost hosts runs once more without them.
+        """
         alive_groups = {group: self._alive(group) for group in groups}
         results = self._sweep_groups([group for group in alive_groups.values() if len(group) > 1], plan)
         shrunk = {group: self._alive(group) for group in alive_groups.values() if self._alive(group) != group}

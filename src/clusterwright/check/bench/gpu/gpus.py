@@ -110,7 +110,7 @@ def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
 
 
 def _state(load: GpuLoad) -> str:
-    """Format a GPU's state under load; "" without readings.
+    """Format a GPU's clock, temperature, power and throttling under load; "" without readings.
 
     Example: `; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, throttled by heat`.
     """

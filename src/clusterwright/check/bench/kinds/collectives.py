@@ -192,7 +192,10 @@ def _transport(plan: GroupPlan, sweep: Sweep) -> str:
 
 
 def _led_astray(site: BenchSite, hosts: Group, sweep: Sweep) -> tuple[str, ...]:
-    """Return a note if rank 0's host sent its bytes over another interface than that of the measured network."""
+    """Return a note if the host of rank 0 sent its bytes over another interface than that of the measured network.
+
+    Else an empty tuple; also for InfiniBand and if the interface is not known.
+    """
     expected_interface = site.facts[hosts[0]]["interfaces"].get(site.address(hosts[0]))
     interface = carrier({name: byte_count for name, byte_count in sweep.carried.items() if name != "lo"})
     if sweep.transport.net == "NET/IB" or interface in ("", expected_interface):

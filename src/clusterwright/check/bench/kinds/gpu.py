@@ -107,7 +107,7 @@ def _expectation(
 
 
 def _measure(site: BenchSite, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None]) -> tuple[Hosts, Failed]:
-    """Run the steps on each host; return the results, and the errors of hosts without any."""
+    """Run the bench's steps for GPUs on each host; return the results, and the errors of hosts without any."""
     parts = {host: _part(site, rows[host]) for host in hosts}
     results: Hosts = {}
     failed: Failed = {}

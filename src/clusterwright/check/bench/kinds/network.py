@@ -99,9 +99,9 @@ Failed = dict[Pair, str]
 
 
 def _measure(site: BenchSite, rounds: tuple[Round, ...], tool: str) -> tuple[Streams, Failed]:
-    """Measure the pairs; return each direction's stream, and the errors of pairs whose hosts both answered.
+    """Measure the bandwidth of each pair; return each direction's stream, and the errors of pairs.
 
-    Pairs with a host that was lost before are not measured.
+    An error is there only if both hosts responded. Pairs with a host that was lost before are not measured.
     """
     streams: Streams = {}
     failed: Failed = {}

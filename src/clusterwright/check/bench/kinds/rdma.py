@@ -136,7 +136,10 @@ def _expected_rate(bench: Bench, quantity: str) -> Expectation:
 
 
 def _rail_verdict(bench: Bench, quantity: str, verdict: Verdict) -> Verdict:
-    """Turn a verdict on a `HOST/rail N` end, or a pair of them, into one on the host or pair, with the rail as part."""
+    """Convert a verdict on a `HOST/rail N` end, or a pair of them, to one on the host or pair, with the rail as part.
+
+    The observed text gets device and quantity; a bad end gets the fix of its quantity.
+    """
     source, _, second = verdict.subject.partition(ARROW)
     host, _, rail = source.partition("/")
     if second:

@@ -73,7 +73,7 @@ def _settings(out: str) -> dict[str, str]:
 
 
 def _results(out: str) -> Iterator[PerftestResult]:
-    """Yield the lines of numbers below a heading; the heading names the columns."""
+    """Yield the results in an output of perftest: each line of numbers below a heading, which names the columns."""
     names: list[str] = []
     for line in out.splitlines():
         if line.lstrip().startswith("#bytes"):

@@ -112,7 +112,7 @@ def _lines(out: str) -> list[dict[str, Any]]:
 
 
 def _slowest(reports: Iterable[Report], key: str) -> tuple[float, ...]:
-    """Return the slowest rank's value of each step."""
+    """Return, for each step, the largest value of this key among the ranks' reports: that of the slowest rank."""
     return tuple(max(step) for step in zip(*(report[key] for report in reports), strict=True))
 
 

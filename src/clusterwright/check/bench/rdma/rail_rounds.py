@@ -88,9 +88,9 @@ class Bench:
         return tuple(end(host, rail) for host, host_rails in self.hosts.items() for rail in host_rails.rails)
 
     def measure(self, rounds: Iterable[Round]) -> Pass:
-        """Measure each pair twice, with either host as the server; leave out pairs with a host that is lost.
+        """Measure the rails of each pair twice, with either host as the server, and return all results.
 
-        Also those with a host whose rails are unknown.
+        Left out are pairs with a host that is lost, or whose rails are unknown.
         """
         bench_pass = Pass()
         for pairs in rounds:
@@ -132,7 +132,7 @@ class Bench:
         }
 
     def _rails(self, server: str, client: str) -> list[tuple[Rail, Rail]]:
-        """Return the rails that both hosts have."""
+        """Return the pairs of rails (the server's, the client's) of the numbers that both hosts have."""
         server_rails, client_rails = self.hosts[server].rails, self.hosts[client].rails
         return [
             (server_rails[number], client_rails[number]) for number in server_rails if number in client_rails

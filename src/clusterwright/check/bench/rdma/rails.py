@@ -30,7 +30,7 @@ class Rail:
 
     @property
     def path(self) -> RdmaPath:
-        """The device and link that a run over this rail must report."""
+        """The device and link over which a measurement on this rail must report that it ran."""
         return RdmaPath(self.device, self.link)
 
 

@@ -100,7 +100,7 @@ class ScalingRow:
 
     @property
     def samples_per_s(self) -> float:
-        """Samples a second of one group of hosts."""
+        """Samples per second that one group of hosts trains on, by the median time of a step."""
         return self.samples_a_rank * self.groups[0].ranks / self.step_s
 
     @property

@@ -44,7 +44,7 @@ class Shape:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of the training program."""
+        """The command line arguments of the training program, by name."""
         return {name: getattr(self, name) for name in ("width", "layers", "sequences", "tokens", "seconds")}
 
 
