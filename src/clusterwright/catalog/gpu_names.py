@@ -40,9 +40,9 @@ class GpuVariant:
 
 
 def choose(text: str, kinds: Iterable[GpuVariant]) -> str | None:
-    """Return the name of the matching row; None if there is none, or the text fits two models or a MIG slice.
+    """Return the name of the row for which a text stands, such as `NVIDIA H100 80GB HBM3`.
 
-    A model outside brackets comes before one inside them.
+    None if there is none, or the text fits two models or a MIG slice. A model outside brackets comes before one inside.
     """
     candidates = list(kinds)
     slug = "-".join(re.findall(r"[a-z0-9]+", text.lower()))

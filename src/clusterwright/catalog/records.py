@@ -83,7 +83,7 @@ class Cpu:
 
     @property
     def threads(self) -> int:
-        """Hardware threads of one socket."""
+        """Number of hardware threads of one socket with this CPU."""
         return self.cores * self.threads_per_core
 
 
@@ -205,7 +205,7 @@ class CloudPrice:
 
     @property
     def per_gpu_hour(self) -> float:
-        """Price of one GPU for one hour."""
+        """Price of one GPU of the instance for one hour, in the currency of the row."""
         return self.per_hour / self.gpus
 
 

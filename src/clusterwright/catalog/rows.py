@@ -11,7 +11,7 @@ _DATA = Path(__file__).parent / "data"
 
 @cache
 def rows(name: str) -> tuple[dict[str, str], ...]:
-    """Return every row of data/NAME.csv."""
+    """Return every row of the catalog's file data/NAME.csv as a dict by the names of its columns."""
     with (_DATA / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
 

@@ -95,7 +95,7 @@ def cli_page() -> str:
 
 
 def _with_examples(details: str) -> str:
-    """Return the text of the commands with the examples of each below its section."""
+    """Return the text of the command reference with the examples of each command below its section."""
     blocks = _HEADING.split(details)
     commands_by_words = {command.words: command for command in all_commands()}
     for index in range(1, len(blocks), 2):

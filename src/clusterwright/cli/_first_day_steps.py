@@ -35,7 +35,7 @@ class Step:
         return join(("wright", *self.arguments))
 
     def run(self) -> int:
-        """Run the step's command on this terminal; return its exit code."""
+        """Run the step's `wright` command on this terminal, in the current language; return its exit code."""
         from clusterwright.edge.terminal import run_interactive
 
         # -P: no module in the folder takes the place of one of ours.

@@ -117,7 +117,10 @@ def _mistakes(
 def _read(
     tokens: Sequence[str], tree: App, cause: CycloptsError | None
 ) -> tuple[_Line | None, list[CycloptsError]]:
-    """Return the line without the tokens that keep Cyclopts from reading it, and the errors about those."""
+    """Return the command line without the tokens that keep Cyclopts from reading it, and an error for each of those.
+
+    The line is None if nothing readable remains.
+    """
     remaining, errors = list(tokens), [cause] if cause else []
     for _attempt in range(_MOST):
         try:
@@ -131,7 +134,7 @@ def _read(
 
 
 def _stop(command: App, names: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """End the parsing; Cyclopts calls its configuration when each token has its argument."""
+    """End the parsing by raising `_ReadError` with the line; Cyclopts calls this when each token has its argument."""
     raise _ReadError(_Line(command, tuple(names), arguments))
 
 

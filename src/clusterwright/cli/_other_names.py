@@ -142,7 +142,10 @@ def _other_name(command: str, name: str) -> str:
 
 
 def _respelled(command: str, tokens: Sequence[str], app: App) -> str:
-    """Return the line in lower case, with `-` for `_`, or with a blank between a group and its command."""
+    """Return the line in lower case, with `-` for `_`, or with a blank between a group and its command.
+
+    Empty if that is no command either.
+    """
     name, names = tokens[0].lower().replace("_", "-"), list(app)
     if name in names:
         return shlex.join((*command.split(), name, *tokens[1:]))
@@ -153,6 +156,9 @@ def _respelled(command: str, tokens: Sequence[str], app: App) -> str:
 
 
 def _name_line(command: str, tokens: Sequence[str]) -> str:
-    """Return the line for a group that was typed with a run or host only, which has a digit or is a path."""
+    """Return the line for a group that was typed with a run or host only; empty if the word is not like one.
+
+    A run or host has a digit, is a path, or is `last`.
+    """
     is_name = tokens[0] == "last" or any(letter.isdigit() or letter == "/" for letter in tokens[0])
     return name_line(command, tokens) if is_name else ""

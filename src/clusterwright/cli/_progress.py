@@ -123,7 +123,7 @@ class Progress:
             self.state.add(event)
 
     def write(self, text: str) -> None:
-        """Print a message above the block of progress."""
+        """Print a message, wrapped, above the block of progress."""
         with self._lock:
             self._clear()
             self.state.message = text
@@ -132,7 +132,7 @@ class Progress:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Show no progress and stop its clock during a `with` block, while a person answers a question."""
+        """Show no progress and stop its clock in a `with` block, in which a person answers a question."""
         with self._lock:
             self._clear()
             self._stream.flush()
@@ -145,7 +145,7 @@ class Progress:
                 self._began += time.monotonic() - began
 
     def close(self) -> None:
-        """Remove the block of progress and end its thread."""
+        """Remove the block of progress from the terminal, and end its thread."""
         self._over.set()
         self._thread.join()
         with self._lock, suppress(OSError, ValueError):
@@ -200,7 +200,7 @@ class NoProgress:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Do nothing: no progress is shown."""
+        """Do nothing before and after a `with` block, as no progress is shown."""
         yield
 
 

@@ -32,7 +32,7 @@ _HEADER = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
 
 
 def fields_page() -> str:
-    """Return docs/reference/fields.md: every field of the two files."""
+    """Return the page docs/reference/fields.md, which has every field of cluster.yaml and job.yaml, as Markdown."""
     head = (
         "# Fields of cluster.yaml and job.yaml\n\n"
         "`NAME` stands for a name that you choose, `[]` for the items of a list.\n"
@@ -55,7 +55,10 @@ def _table(rows: tuple[Field, ...]) -> str:
 
 
 def errors_page(golden: Path) -> str:
-    """Return docs/reference/errors.md: the page of every error code, with an example of its output."""
+    """Return the page docs/reference/errors.md, which has every error code with an example, as Markdown.
+
+    `golden` is the folder with the outputs.
+    """
     head = "# Errors\n\nEach error has a stable code; `wright explain CODE` shows its page.\n"
     return head + "".join(f"\n{_error(code, text, golden)}" for code, text in pages().items())
 
@@ -67,7 +70,7 @@ def _error(code: str, text: str, golden: Path) -> str:
 
 
 def events_page() -> str:
-    """Return docs/reference/events.md: every kind of event in a run's folder."""
+    """Return the page docs/reference/events.md, which has every kind of event in a run's folder, as Markdown."""
     head = (
         "# Events of a run\n\n"
         "`events/NAME.jsonl` in the folder of a run: one JSON object per line, one file per writer.\n"

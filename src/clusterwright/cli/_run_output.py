@@ -75,7 +75,7 @@ def _no_run_line(runs: str, reference: str) -> str:
 
 
 def _stderr_without(omitted: str) -> Callable[[bytes], None]:
-    """Return a function that writes a line to stderr unless it is `omitted`, which an error replaces."""
+    """Return a function that writes a line to stderr, unless it equals `omitted`, which an error replaces."""
     write = _writer_to(sys.stderr, wraps=True)
     return lambda line: None if line.decode(errors="replace").rstrip() == omitted else write(line)
 

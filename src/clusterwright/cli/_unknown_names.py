@@ -133,9 +133,9 @@ def _findings_of(call: Callable[[], object]) -> tuple[Finding, ...]:
 def _cluster(
     command: tuple[str, ...], file: str | None, named: str
 ) -> tuple[Cluster | None, tuple[Finding, ...]]:
-    """Return the cluster of the file that the command reads, without contacting Slurm, or what is wrong with it.
+    """Return the cluster of the file that the command reads, else None, and the findings about a bad file.
 
-    Neither if findings name the file already.
+    Slurm is not contacted. Neither is returned if findings (`named`) name the file already.
     """
     from clusterwright.cli._connection import cluster_file, is_unmanaged
     from clusterwright.config.load import load_cluster

@@ -273,7 +273,7 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
 
 
 def _options(arguments: Iterable[Argument]) -> str:
-    """Return the first options of a command that its help shows, and how many more there are."""
+    """Return the names of the first options that a command's help shows, and how many more there are, as text."""
     shown = (argument.name for argument in arguments if argument.show and not argument.children)
     listed = [name for name in dict.fromkeys(shown) if name.startswith("-") and "[" not in name]
     omitted = len(listed) - _MOST_OPTIONS

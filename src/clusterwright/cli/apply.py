@@ -285,7 +285,7 @@ def read_disruption_policy(
 def show_undoable(listed: Listed, *, json: bool) -> int:
     """Print the applies that can be rolled back, newest first, and the errors of hosts that failed to list theirs.
 
-    Return EXIT_FAILED if a host failed.
+    Return EXIT_FAILED if a host failed, else EXIT_OK.
     """
     if json:
         show_json(listed.applies)

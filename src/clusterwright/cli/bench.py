@@ -99,7 +99,10 @@ class Common:
     ] = False
 
     def run(self, kind: Kind, file: Path | None, *, lasts: str = "0s") -> int:
-        """Run the benchmark of this kind and print it; return 5 if a verdict fails, 1 if one is unknown, else 0."""
+        """Run the benchmark of this kind by a Slurm job, store it and print it.
+
+        Return 5 if a verdict fails, else 1 if one is unknown, else 0.
+        """
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
         from clusterwright.cli._connection import find_cluster
@@ -175,7 +178,7 @@ def _show(result: Stored, number: dict[str, int], *, everything: bool) -> None:
 
 
 def show_list(file: Path | None, *, json: bool) -> int:
-    """Print the stored benchmarks of the cluster; return 0."""
+    """Print a row for each stored benchmark of the cluster, or JSON; return 0."""
     from datetime import UTC, datetime
 
     from clusterwright.check.bench.store import file_of, runs
@@ -203,9 +206,9 @@ def show_list(file: Path | None, *, json: bool) -> int:
 
 
 def show_comparison(file: Path | None, a: int, b: int, *, json: bool) -> int:
-    """Print what changed between the stored benchmarks `a` and `b`, and what only one measured; return 0.
+    """Print what changed between the stored benchmarks `a` and `b` by more than the spread; return 0.
 
-    With `json` all values.
+    Also versions that differ and what only one measured; with `json` all values.
     """
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read

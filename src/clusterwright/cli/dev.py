@@ -78,9 +78,9 @@ class Common:
     json: Annotated[bool, _flag("Print one JSON document, which includes the token.")] = False
 
     def run(self, file: Path | None) -> int:
-        """Start or join a session and show how to connect; return 0 also if the job is left in the queue.
+        """Start or join an interactive session and show how to connect; return 0 also if its job is left in the queue.
 
-        With `dry_run` only print the job's script.
+        With `dry_run` only print the job's script. 130 after Ctrl-C.
         """
         from clusterwright.cli._connection import connection_to
         from clusterwright.cli._dev_output import show, show_event
@@ -179,7 +179,7 @@ def stop(job: str, /, *, cluster: Path | None = None, as_user: As = None) -> int
 
 
 def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
-    """Print one row per session of the user; return 0."""
+    """Print a row, or JSON, for each interactive session of the user (default: the login user); return 0."""
     from clusterwright.cli._connection import connection_to, find_cluster
     from clusterwright.cli._show import show_next, show_records
     from clusterwright.launch.dev import listed

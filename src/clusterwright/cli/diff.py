@@ -113,7 +113,7 @@ def watched_lines(cluster: Cluster, file: Path | None = None) -> list[str]:
 
 
 def _baseline(cluster: Cluster, file: Path | None) -> tuple[Baseline | None, list[str]]:
-    """Return the baseline of an adopted cluster, and a line if it cannot be read."""
+    """Return the baseline of an adopted cluster, and a line of text if it cannot be read; None if it is not watched."""
     from clusterwright.adopt.baseline import baseline_path, is_baseline_watched, parse_baseline
     from clusterwright.config.load import text_of
 

@@ -249,9 +249,12 @@ def _uptime(uptime_s: int | None) -> str:
 
 
 def _name(name: str | None, option: str = "") -> str:
-    """Return the name of the lab: as given or of the cluster file given, else of ./cluster.yaml, else the only lab.
+    """Return the name of the lab: `name`, or that in the cluster file `name`, else in ./cluster.yaml, else the only one.
 
-    `option` is the one that names the lab; empty if an argument does.
+    `option` is the one that names the lab, for the fix; empty if an argument does.
+
+    Raises:
+        WrightError: there is no lab, or several.
     """
     from clusterwright.config.load import load_cluster
     from clusterwright.lab.state import labs

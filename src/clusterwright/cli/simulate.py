@@ -150,7 +150,11 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
 
 
 def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> int:
-    """Simulate the jobs with both settings and print the comparison; return 0."""
+    """Replay the jobs with two settings of Slurm, print the comparison, and return 0.
+
+    These are the settings of the files `cluster` and `against`; without `against` Slurm's defaults and those of
+    `cluster`.
+    """
     from clusterwright.monitor.simulate import comparison
     from clusterwright.monitor.simulate.engine import simulate as replay
     from clusterwright.monitor.simulate.result import result

@@ -59,7 +59,10 @@ def recover(
 
 
 def show(keys: tuple[HostKey, ...], path: Path, *, json: bool) -> None:
-    """Print one row per host: fingerprint of its munge key, its last apply, and why its key was not used."""
+    """Print a row, or JSON, for each host: fingerprint of its munge key, its last apply, and why its key was not used.
+
+    `path` is the file in which the key is now.
+    """
     rows = [
         (key.host, key.fingerprint if key.key else "-", key.when or "-", key.source or "-", key.error or "-")
         for key in keys

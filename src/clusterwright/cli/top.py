@@ -75,7 +75,7 @@ def terminal() -> bool:
 
 
 def as_json(options: TopOptions) -> int:
-    """Print a snapshot of the cluster as one JSON document; return 0."""
+    """Take a snapshot of the cluster and print it as one JSON document; return 0."""
     from clusterwright.monitor.gather import gather
 
     cluster_config = find_cluster(options.cluster)
@@ -85,7 +85,7 @@ def as_json(options: TopOptions) -> int:
 
 
 def print_once(options: TopOptions) -> int:
-    """Print the screen of `wright top` once; return 0."""
+    """Take a snapshot of the cluster and print the screen of `wright top` once; return 0."""
     from dataclasses import replace
 
     from rich.console import Console

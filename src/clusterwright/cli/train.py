@@ -211,7 +211,10 @@ def _cluster(named: Path | None, job_file: Path | None) -> Path | Cluster:
 
 
 def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> int:
-    """Print the batch script, which also writes job.json if it is submitted manually; return 0."""
+    """Print the batch script that the job would be submitted with, and that also writes job.json; return 0.
+
+    Nothing is submitted. Without a cluster it is the script for this machine.
+    """
     from clusterwright.launch.lines.prepare import prepare
     from clusterwright.launch.record import record, with_record
     from clusterwright.launch.run import run_name

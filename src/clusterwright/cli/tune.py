@@ -171,7 +171,10 @@ class TrainingOptions:
 
 
 def tuned_network(path: Path, options: Common) -> int:
-    """Search the best network settings, print them, and if requested write them to the cluster file; return 0."""
+    """Search the fastest network settings by runs on hosts, print them, and if requested write the cluster file.
+
+    Return 0.
+    """
     from clusterwright.check.bench.run import FEWEST
     from clusterwright.check.tune.network import tune_network
     from clusterwright.check.tune.written import OF_CLUSTER
@@ -226,7 +229,7 @@ def tuned_learned_network(cluster: Cluster, options: Common) -> int:
 
 
 def tuned_training(training_options: TrainingOptions, options: Common) -> int:
-    """Search the best settings of a training, print them, and if requested write them to its job file.
+    """Search the fastest settings of a training by runs of it, print them, and if requested write them to its job file.
 
     Return 0.
     """

@@ -91,7 +91,10 @@ def web(
 
 
 def _change_users(cluster: Cluster, members: Members) -> int:
-    """Add or remove a user; return 1 if the user to remove does not exist."""
+    """Add or remove a user of the web page; return EXIT_OK, or EXIT_FAILED if the user to remove does not exist.
+
+    A new user's password is asked for.
+    """
     from clusterwright.monitor.web.users import create_user
 
     users, add, remove = _users(cluster, members.users), members.add_user, members.remove_user

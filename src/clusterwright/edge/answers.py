@@ -31,7 +31,7 @@ def parse_answer(result: CommandResult, host: str, text: str | None = None) -> d
 
 @contextmanager
 def evaluating(result: CommandResult, host: str) -> Iterator[None]:
-    """Raise a WrightError that names the host in place of an error in evaluating its answer.
+    """Convert errors in evaluating a host's answer in a `with` block to a WrightError that names the host.
 
     Raises:
         WrightError: the answer lacks a field, or a value has another type.

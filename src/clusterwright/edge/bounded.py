@@ -24,7 +24,7 @@ class BoundedText:
     _tail: bytearray = field(default_factory=bytearray)
 
     def add(self, data: bytes) -> None:
-        """Add the next bytes of the stream."""
+        """Add the next bytes of the stream; between the first and the last ones, bytes are counted and dropped."""
         self.size += len(data)
         free = self.head_bytes - len(self._head)
         self._head += data[:free]

@@ -49,7 +49,7 @@ def write_file_atomic(path: Path, data: bytes | str, *, mode: int | None = 0o644
 
 @contextmanager
 def new_folders(folder: Path) -> Iterator[None]:
-    """Create a folder and its parents; if the block raises, remove those that were missing and are empty."""
+    """Create a folder and its parents for a `with` block; if that raises, remove those that were new and are empty."""
     missing = list(takewhile(lambda path: not path.exists(), (folder, *folder.parents)))
     try:
         folder.mkdir(parents=True, exist_ok=True)

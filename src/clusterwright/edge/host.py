@@ -79,5 +79,8 @@ class AsRoot:
     sudo: bool = False
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
-        """Run a shell command on the host as root."""
+        """Run a shell command on the host as root, and return its result; a failure is not raised.
+
+        After `timeout_s` seconds the command is stopped.
+        """
         return Host(self.remote, host).run_root(command, stdin=stdin, timeout_s=timeout_s)

@@ -52,9 +52,13 @@ class CommandResult:
 def run(
     argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60, env: Mapping[str, str] | None = None
 ) -> CommandResult:
-    """Run a command; one that exceeds the time limit or prints more than 64 MiB is killed with its process group.
+    """Run a command and return its result, also if it fails.
 
-    If it printed too much, `out` is empty, so that nobody parses a truncated output, and `err` has the reason.
+    One that exceeds the time limit or prints more than 64 MiB is killed with its process group. If it printed too much,
+    `out` is empty, so that nobody parses a truncated output, and `err` has the reason.
+
+    Raises:
+        OSError: the program is missing or cannot be run.
     """
     started = time.monotonic()
     process = processes.start(
@@ -94,7 +98,7 @@ def output(
 
 
 def start(argv: Sequence[str], *, out: IO[bytes]) -> int:
-    """Start a program that outlives this process, with its output in a file; return its process id."""
+    """Start a program that outlives this process, with stdout and stderr written to the open file; return its pid."""
     process = subprocess.Popen(
         list(argv), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
     )
@@ -132,7 +136,7 @@ class Output(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Kill the program and close the stream."""
+        """Kill the program, whose output nobody reads any more, and close the stream."""
         if not self.closed:
             self._process.kill()
             self._process.communicate()
@@ -193,9 +197,9 @@ def lines(
     ignore_interrupts: bool = False,
     on_error: Callable[[bytes], None] | None = None,
 ) -> int:
-    """Run a command, call `on_line` for each line of its stdout, and return its exit code; otherwise like `stream`.
+    """Run a command, call `on_line` for each line of its stdout while it runs, and return its exit code.
 
-    `on_error` gets the lines of its stderr; by default they are passed on.
+    `on_error` gets the lines of its stderr; by default they are printed on ours. If this raises, the command ends.
     """
     with _ignoring_interrupts() if ignore_interrupts else contextlib.nullcontext():
         process = subprocess.Popen(
@@ -228,7 +232,7 @@ def _pass_on(stream: IO[bytes] | None, on_line: Callable[[bytes], None]) -> None
 
 @contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    """Make processes that are started in this context ignore SIGINT for their whole life (signal(7))."""
+    """Make processes that are started in a `with` block ignore Ctrl-C (SIGINT) for their whole life (signal(7))."""
     previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -54,7 +54,10 @@ def reporting(
 
 @contextmanager
 def lines_with(prefix: str, on_line: Callable[[str], None]) -> Iterator[None]:
-    """Call `on_line` with the rest of each line of stdout that begins with the prefix, of commands in this context."""
+    """Call `on_line` with the rest of each line of stdout that begins with the prefix, in a `with` block.
+
+    That is the stdout of commands that run in the block.
+    """
     token = OUTPUT.set(_LineReader(prefix.encode(), on_line))
     try:
         yield

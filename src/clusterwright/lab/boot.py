@@ -37,9 +37,9 @@ done
 
 
 def start(lab: LabState, host: LabHost) -> LabState:
-    """Boot the host; return the lab's state with its keeper process, which is also stored in the journal.
+    """Boot a host of the lab; return the lab's state with the host's keeper process, also stored in the journal.
 
-    The process outlives this one and gets no terminal signals.
+    The process outlives this one and gets no terminal signals. It does not wait until the host is up.
     """
     groups = cgroups.make(lab.name, host.name)
     pipe = kernel_pipe(lab, host)

@@ -51,7 +51,7 @@ def make(lab: str, host: str) -> tuple[Path, ...]:
 
 
 def join(lab: str, name: str, pid: int) -> None:
-    """Move a process to a group of the lab that is no host's, in every tree."""
+    """Move a process to the lab's control group `name`, which is not a host's, in every tree of control groups."""
     for tree in trees():
         group = _child(_child(_child(tree, OURS), lab), name)
         (group / "cgroup.procs").write_text(str(pid))
@@ -154,9 +154,11 @@ def kill(lab: str, host: str = "", *, limit_s: float = 10) -> set[int]:
 
 
 def remove(lab: str, host: str = "", *, limit_s: float = 5) -> list[str]:
-    """Remove the groups of a host or lab, and the empty ones above; return the paths of those that remain.
+    """Remove the control groups of a host, or of the whole lab if `host` is empty, and the empty ones above.
 
-    A killed process stays in its group until its parent has waited for it, hence the timeout.
+    Return the paths of those that remain after `limit_s` seconds: a killed process stays in its group until its parent
+    has
+    waited for it.
     """
     deadline = time.monotonic() + limit_s
     while True:

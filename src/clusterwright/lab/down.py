@@ -87,7 +87,10 @@ def _forget_nspawn(machine: str, root: Path) -> None:
 
 
 def _remove_empty(folder: Path) -> list[str]:
-    """Remove the folder of an `up` that was interrupted before it wrote its journal; return []."""
+    """Remove the folder that an `up` left, which was interrupted before it wrote its journal; return an empty list.
+
+    The list stands for things that could not be removed.
+    """
     for scratch in folder.glob(".lab.json.*"):
         scratch.unlink()
     folder.rmdir()

@@ -114,7 +114,7 @@ def ready(system: str, images: Path = IMAGES) -> Path | None:
 
 
 def build(system: str, log: Callable[[str], None], *, images: Path = IMAGES) -> Path:
-    """Return the path of the node image for that `os`; build it if it is missing.
+    """Return the folder of the lab's node image for a distribution; build it with mmdebstrap if it is missing.
 
     An interrupted build leaves nothing behind.
 

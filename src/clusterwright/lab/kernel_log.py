@@ -51,10 +51,10 @@ def make(pipe: Path) -> None:
 
 
 def write(pipe: Path, root: Path, text: str, *, priority: int = ERROR) -> bool:
-    """Write one line to the journal of the host whose process 1 has that root; False if no process reads it.
+    """Write one line to a lab host's kernel log, and wait until its journald has it; return False if nothing reads it.
 
-    Waits until journald has it: two lines at once would be read as one. A line read together with another
-    is lost, so it is sent again; journald skips a repeated one by its number.
+    `root` is the root of the host's process 1. Two lines at once would be read as one, and a line read together with
+    another is lost, so it is sent again; journald skips a repeated one by its number.
     """
     number, uptime_us = _expected(root), time.monotonic_ns() // 1000
     record = f"{priority},{number},{uptime_us},-;{text}\n".encode()

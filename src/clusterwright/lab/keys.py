@@ -25,9 +25,9 @@ def make_key(path: Path, comment: str) -> str:
 
 
 def known_hosts(layout: LabLayout, public_keys: dict[str, str]) -> str:
-    """Return the text of known_hosts with every host's key under its name and addresses.
+    """Return the text of SSH's known_hosts with every lab host's key under its name and addresses.
 
-    A changed host is so detected.
+    So ssh detects a changed host.
     """
     lines = []
     for host in layout.hosts:

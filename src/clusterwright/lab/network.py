@@ -57,7 +57,7 @@ def inside(host: LabHost) -> list[str]:
 
 
 def make(layout: LabLayout) -> None:
-    """Create the lab's bridges, namespaces and links, and limit their rates."""
+    """Create the lab's bridges, network namespaces and links, and limit their rates to those of the cluster file."""
     _batch(("ip", "-batch", "-"), bridges(layout))
     outward = [
         shape(link, link.outside, link.rate_bits_per_s) for host in layout.hosts for link in host.links
@@ -81,7 +81,7 @@ def set_links(links: Iterable[Link], *, up: bool) -> None:
 
 
 def remove(layout: LabLayout) -> None:
-    """Remove those of the lab's links, namespaces and bridges that exist."""
+    """Remove the lab's links, network namespaces and bridges; those that are missing are skipped."""
     spaces = namespaces()
     lines = [f"netns del {host.namespace}" for host in layout.hosts if host.namespace in spaces]
     remove_links(layout.hosts)  # deleting a namespace removes its links only a moment later

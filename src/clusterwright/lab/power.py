@@ -18,7 +18,7 @@ from clusterwright.lab.state import LabState, Process
 
 
 def start(lab: LabState, control: str) -> LabState:
-    """Start the lab's power switch unless it runs; return the state with its process, which is stored in the journal.
+    """Start the process of the lab's power switch, unless it runs; return the lab's state with it, also journaled.
 
     `control` is the host that gets its socket.
     """

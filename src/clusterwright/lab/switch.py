@@ -83,9 +83,11 @@ def _serve_request(name: str, line: socket.socket) -> int:
 
 
 def _answer(name: str, verb: str, host: str) -> str:
-    """Run the verb on the host, subject to its faults; return its power state for `state`, else an error or "".
+    """Run a verb (state, on, off ...) of the power switch on the host, subject to its faults; return the answer.
 
-    With the fault of an inconsistent power state it changes nothing and returns "".
+    That is `on` or `off` for `state`, else "" or an error. With the fault of an inconsistent power state it changes
+    nothing
+    and returns "".
     """
     try:
         lab = state.require(name)

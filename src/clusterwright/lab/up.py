@@ -135,9 +135,10 @@ def _clear_remains(name: str, log: Log) -> None:
 def _claim(
     cluster: Cluster, desired_layout: LabLayout, root: Path, python: environment.PythonEnvironment | None
 ) -> LabState:
-    """Write the journal of a new lab and return its state; raise an error if a subnet is in use.
+    """Write the journal of a new lab and return its state; a lock lets one lab at a time do so.
 
-    A lock lets one lab at a time do so.
+    Raises:
+        WrightError: a subnet is in use, or too few inotify instances are free.
     """
     with state.locked(state.folder(cluster.name).parent):
         used_subnets = network.machine_networks()

@@ -39,7 +39,7 @@ class Backward:
         self._callback_queued = self._pass_completed = False
 
     def close(self) -> None:
-        """Remove all hooks from the model's weights."""
+        """Remove all gradient hooks from the model's weights."""
         for hook in self._hooks:
             hook.remove()
         self._hooks = []

@@ -53,7 +53,7 @@ class Progress:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Exempt the block from hang detection: saving, loading or evaluating may take longer than a step."""
+        """Exempt a `with` block from hang detection: saving, loading or evaluating may take longer than a step."""
         phase, self._cells[PHASE] = self._cells[PHASE], PAUSED
         try:
             yield

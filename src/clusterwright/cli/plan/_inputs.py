@@ -98,10 +98,12 @@ class MoneyOptions:
 def read_money(
     money_options: MoneyOptions, user_catalog: UserCatalog | None
 ) -> tuple[UserCatalog | None, ExchangeRate | None, list[str]]:
-    """Return the catalog with all prices in the currency, the user's rate, and the rates used, each with its day.
+    """Return the catalog with all prices in the requested currency, the user's rate or None, and texts of the rates.
+
+    Each text has the rate's day. Without a currency the catalog stays as it is.
 
     Raises:
-        WrightError: `exchange-rate`.
+        WrightError: `exchange-rate`: the rate is no rate, or there is none for a currency.
     """
     from clusterwright.catalog import exchange
     from clusterwright.catalog.prices import prices
@@ -280,7 +282,11 @@ def _binary_fix(data: bytes, path: Path) -> str:
 
 
 def write_table(path: Path, text: str) -> None:
-    """Write a text to a file atomically."""
+    """Write a text to a file atomically.
+
+    Raises:
+        WrightError: `not-writable`; a full disk is an OSError.
+    """
     from clusterwright.cli._show import unwritten_fix
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.errors import EXIT_USAGE, WrightError

@@ -247,7 +247,11 @@ def _parameters(checkpoint_options: CheckpointOptions, model: Architecture | Non
 
 
 def _fastest(model: Architecture | None, on: On, user_catalog: UserCatalog | None) -> tuple[float, str]:
-    """Return the samples per second that the GPUs could read at their peak, an upper bound, and a note on it."""
+    """Return the samples per second that the GPUs could read at their peak, an upper bound, and a note on it.
+
+    Raises:
+        WrightError: `storage-size`: there is no model to compute it from.
+    """
     if model is None:
         fix = _("pass --samples-per-s, or a --model to compute it from the GPUs")
         raise WrightError.from_code(

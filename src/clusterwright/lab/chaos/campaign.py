@@ -55,7 +55,10 @@ class Campaign:
     log: Callable[[str], None]
 
     def run(self, drawn: Sequence[Planned]) -> Iterator[Score]:
-        """Inject each fault and yield its score as soon as it is known."""
+        """Inject each fault, wait for the outcome, and undo it; yield its score as soon as it is known.
+
+        A training without faults runs first, for comparison.
+        """
         program = (Path(__file__).parent / "breaks.py").read_bytes()
         Host(self.remote, self.cluster.control.name).run(f"cat > {self._shared}/{PROGRAM}", stdin=program)
         ideal_s = self._undisturbed()
@@ -185,7 +188,10 @@ class Campaign:
 
 @contextmanager
 def healing(file: Path, log: Path) -> Iterator[None]:
-    """Run `wright heal watch` during a `with` block; it gets no information about the injected faults."""
+    """Run `wright heal watch` as a process during a `with` block, with its output in the file `log`.
+
+    It gets no information about the injected faults.
+    """
     with log.open("wb") as out:
         process = subprocess.Popen(
             (sys.executable, "-P", "-c", COMMAND, "heal", "watch", "--cluster", str(file)),

@@ -81,7 +81,11 @@ def inject_fault(
 
 
 def _rank_on(host: str, events: Sequence[DemoEvent]) -> int:
-    """Return the PID of the newest rank on the host."""
+    """Return the PID of the rank that started last on the host.
+
+    Raises:
+        WrightError: `campaign-no-rank`: no rank has started there.
+    """
     starts = [event for event in events if event.kind == "process_start" and event.host == host]
     if not starts:
         raise WrightError.from_code(

@@ -123,7 +123,11 @@ def job(kind: FaultKind, shared: str, user: str | None, number: int) -> Job:
 
 
 def _job(program: str, shared: str, user: str | None, name: str) -> Job:
-    """Return a job of two hosts and a standby host."""
+    """Return the job of a campaign: two hosts and a standby host, which run `program` in the folder `shared`.
+
+    `exception` and `memory` are programs that fail; any other is the recipe gpt, with learning rate HOPELESS unless it
+    is "".
+    """
     rows: dict[str, Any] = {
         "name": name,
         "nodes": 2,

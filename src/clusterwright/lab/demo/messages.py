@@ -101,7 +101,7 @@ def loss_text(report: DemoReport) -> str:
 
 
 def footer(report: DemoReport) -> str:
-    """Return when the report was written, and what was simulated."""
+    """Return the last line of the demo's report: when it was written, by which version, and what was simulated."""
     simulated = (
         " " + _("The GPUs are simulated device files: the training ran on CPUs.")
         if report.mode == "lab"

@@ -117,7 +117,11 @@ def _submit(job: Job, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
 
 
 def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Clock) -> lanes.InjectedFault:
-    """Cut the power of a training host in the middle of an epoch; return the fault."""
+    """Wait for the middle of an epoch, cut the power of a host that trains, and return this fault.
+
+    Raises:
+        WrightError: `demo-no-victim`: every rank runs on the supervisor's host.
+    """
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(

@@ -72,7 +72,7 @@ def demo(
 
 @contextmanager
 def _record_errors(facts: DemoFacts, talk: Talk) -> Iterator[None]:
-    """Log any error of a `with` block and store it for the report; no error leaves the block.
+    """Log any error in a `with` block, also Ctrl-C, and store its text for the report; none leaves the block.
 
     The report is written in any case.
     """
@@ -95,7 +95,7 @@ def _strip_colors(text: str) -> str:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """During a `with` block, make SIGTERM end the demo as Ctrl-C does, so that the lab is removed."""
+    """Make SIGTERM end the demo in a `with` block as Ctrl-C does (KeyboardInterrupt), so that the lab is removed."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt

@@ -124,7 +124,10 @@ def _process(follower: RunFollower, rank: int) -> int:
 
 
 def _end(run: RunFolder, clock: Clock) -> list[str]:
-    """Cancel the run if it is alive, kill what remains after GOODBYE_S; return the processes left after that."""
+    """Cancel the run if it is alive, and kill what remains after GOODBYE_S; return which processes are left after that.
+
+    Empty if none are.
+    """
     if not _alive(run):
         return []
     Path(run.folder, "cancelled").touch()

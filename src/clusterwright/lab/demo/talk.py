@@ -25,7 +25,10 @@ class Talk:
 
     @contextmanager
     def chapter(self, name: str, title: str) -> Iterator[None]:
-        """Write a title, and store the seconds of a `with` block under `name`, also if it fails."""
+        """Write the title of a chapter before a `with` block, and after it how long it took.
+
+        The seconds are stored under `name`, also if it fails.
+        """
         began = self._clock.monotonic()
         self._write(f"{self._now():7.1f} s  {title}")
         outcome = "failed"
@@ -38,7 +41,7 @@ class Talk:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Ignore Ctrl-C and SIGTERM during a `with` block, so that it can remove a lab to its end."""
+        """Answer Ctrl-C and SIGTERM with a note in a `with` block, so that it can remove a lab to its end."""
 
         def answer(_number: int, _frame: object) -> None:
             self.log(_("this step takes a few seconds and needs no intervention"))

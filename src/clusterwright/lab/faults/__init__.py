@@ -116,7 +116,7 @@ def _is_same_fault(old: Fault, new: Fault) -> bool:
 
 
 def _fault_key(active_fault: Fault) -> tuple[str | None, ...]:
-    """Return what identifies an active fault: its kind, host and target, without its strength."""
+    """Return what makes two active faults the same: kind, host and target (network, GPU, link, port), not strength."""
     return (
         active_fault.kind,
         active_fault.host,

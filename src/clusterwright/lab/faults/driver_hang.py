@@ -28,6 +28,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Let blocked calls of the GPU driver return."""
+    """Let blocked calls of the simulated GPU driver return; return the lab's state."""
     chosen(lab, host, options).clear_driver_values("driver-hang")
     return lab

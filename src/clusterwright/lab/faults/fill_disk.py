@@ -30,7 +30,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Delete the file that fills the disk; return the lab's state."""
+    """Delete the file that fills the disk, if it is there; return the lab's state."""
     _filler(lab, host).unlink(missing_ok=True)
     return lab
 

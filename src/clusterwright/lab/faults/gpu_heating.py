@@ -47,7 +47,7 @@ def step(lab: LabState, host: LabHost, options: Mapping[str, str], minutes: floa
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Restore the GPU's temperature and clocks; return the lab's state."""
+    """Restore the simulated GPU's temperature and clocks; return the lab's state."""
     chosen(lab, host, options).clear_values(_NAME)
     return lab
 

@@ -29,6 +29,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Restore the GPU's temperature and clocks; return the lab's state."""
+    """Restore the simulated GPU's temperature and clocks; return the lab's state."""
     chosen(lab, host, options).clear_values("gpu-hot")
     return lab

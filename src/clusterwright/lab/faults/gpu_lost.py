@@ -22,6 +22,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Make the driver reach the GPU again; return the lab's state."""
+    """Make the simulated driver reach the GPU again; return the lab's state."""
     chosen(lab, host, options).clear_values("gpu-lost")
     return lab

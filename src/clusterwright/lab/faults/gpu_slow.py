@@ -22,6 +22,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Restore the GPU's clocks; return the lab's state."""
+    """Restore the simulated GPU's clocks; return the lab's state."""
     chosen(lab, host, options).clear_values("gpu-slow")
     return lab

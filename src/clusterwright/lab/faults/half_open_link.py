@@ -24,7 +24,10 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Restore both directions of the host's links; a host that has booted since already has them."""
+    """Restore both directions of the host's links; return the lab's state.
+
+    A host that has booted since the fault has them already.
+    """
     for link in links(host, options):
         inside(lab, host, "nft", f"delete table netdev {_table(link)}")
     return lab

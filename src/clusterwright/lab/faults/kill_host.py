@@ -35,7 +35,10 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Boot the killed host from its disk and bring its links up; links that another fault cuts stay cut."""
+    """Boot the killed host from its disk and bring its links up; return the lab's state with its new process.
+
+    Links that another fault cuts stay cut.
+    """
     down_networks = {
         fault.options.get("network")
         for fault in lab.faults

@@ -58,7 +58,10 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Start a process on the host that leaks memory, and move it to the newest job there, if there is one."""
+    """Start a process on the host that leaks memory, as part of the newest job there, if there is one.
+
+    Return the lab's state.
+    """
     undo(lab, host, options)
     # exec: it returns once the program has replaced systemd's child, whose command line is another
     settings = ("--quiet", "--collect", "--service-type=exec", "--property=OOMScoreAdjust=1000")

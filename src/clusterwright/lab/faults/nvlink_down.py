@@ -16,7 +16,7 @@ LASTS = True
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise an error if there is no such GPU or NVLink."""
+    """Raise a WrightError if the host has no such GPU, or the GPU no such NVLink; else do nothing."""
     _link(chosen(lab, host, options), options)
 
 

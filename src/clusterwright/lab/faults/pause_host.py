@@ -19,6 +19,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Thaw all processes of the host; return the lab's state."""
+    """Let all processes of the frozen host run again; return the lab's state."""
     cgroups.freeze(lab.name, host.name, frozen=False)
     return lab

@@ -27,7 +27,10 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Make the host's folders writable again; a host that has booted since already has them so."""
+    """Make the host's folders writable again; return the lab's state.
+
+    A host that has booted since the fault has them so already.
+    """
     for folder in FOLDERS:
         inside(
             lab,

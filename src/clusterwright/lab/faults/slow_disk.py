@@ -35,7 +35,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Remove the rate limit of the disk; return the lab's state."""
+    """Remove the rate limit of the host's disk; return the lab's state."""
     disk_rate.release(lab.name, host.name, disk_of(lab, host))
     return lab
 

@@ -49,7 +49,7 @@ def limit_share(lab: LabState, host: LabHost, percent: float) -> None:
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Remove the host's CPU limit; return the lab's state."""
+    """Remove the host's limit of CPU time; return the lab's state."""
     for path in _places(lab, host):
         path.write_text(f"max {PERIOD_US}" if path.name == V2 else "-1")
     return lab

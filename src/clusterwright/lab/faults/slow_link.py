@@ -30,7 +30,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Shape the links to the rate in the cluster file; return the lab's state."""
+    """Set the rate of the host's links to that in the cluster file again; return the lab's state."""
     for link in links(host, options):
         network.reshape(host, link, link.rate_bits_per_s)
     return lab

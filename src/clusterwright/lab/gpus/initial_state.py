@@ -30,7 +30,10 @@ def render_state(gpus: Simulated) -> str:
 
 
 def lines(rows: Rows, index: int | None = None) -> str:
-    """Return keys and values as lines of the state file; a GPU's keys are prefixed with its index."""
+    """Return keys and values as lines of the simulated GPUs' state file; `index` prefixes the keys of one GPU.
+
+    None: keys of the driver.
+    """
     begin = "" if index is None else f"{index}."
     return "".join(f"{begin}{key} {value}\n" for key, value in rows.items())
 

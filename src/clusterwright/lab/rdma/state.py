@@ -39,7 +39,7 @@ def set_values(folder: Path, ports: SimulatedRdma, index: int, values: Mapping[s
 
 
 def add(folder: Path, ports: SimulatedRdma, index: int, growth: Mapping[str, int]) -> None:
-    """Raise counters of a host's RDMA port by the given amounts, by path."""
+    """Raise counters of a host's simulated RDMA port by the amounts in `growth`, by the counter's path."""
     port_folder = folder / ports.device(index) / "ports/1"
     set_values(
         folder,

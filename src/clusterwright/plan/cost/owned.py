@@ -25,7 +25,10 @@ def fixed_a_year(figures: Figures, nodes: float) -> float:
 
 
 def energy_an_hour(figures: Figures, nodes: float) -> float:
-    """Energy cost of one hour under load; idle power is not included (about a third of it, and unknown here)."""
+    """Energy cost of `nodes` nodes for one hour under load, in the currency of the figures; idle hours cost less.
+
+    Idle power is not included: about a third of it, and unknown here.
+    """
     return nodes * figures.node_kw * figures.pue * figures.energy
 
 

@@ -39,7 +39,7 @@ def fleet_goodput(fleet: Fleet, rent: Rent | None) -> float:
 
 
 def per_gpu_hour(figures: Figures, fleet: Fleet, rent: Rent) -> float:
-    """Return the cost per effective GPU-hour: one with the goodput of a cluster that is not interrupted by the cloud.
+    """Return the cost of an effective GPU-hour, one with the goodput of a cluster that the cloud does not interrupt.
 
     A spot hour costs its price divided by its goodput relative to that of an owned cluster; infinite if its
     goodput is 0.

@@ -105,7 +105,10 @@ class _Spots:
         self._racks = math.ceil(fabric.nodes / hall.nodes_per_rack)
 
     def length(self, link: Link) -> int:
-        """Length of a link in whole m: the next length that is sold; above all of them the exact one, rounded up."""
+        """Length of a link's cable in whole meters: the next length that is sold; above all of them the exact one.
+
+        It goes along racks and rows, and up and down at both ends.
+        """
         hall = self._hall
         lower_rack, upper_rack = self._rack(link.lower), self._rack(link.upper)
         if lower_rack == upper_rack:

@@ -28,7 +28,7 @@ HEAD = (
 
 
 def render_html(chosen: Fabric, rows: Sequence[Compared]) -> str:
-    """Render the comparison of fabrics as an HTML page."""
+    """Return an HTML page with the chosen fabric, as figures and a drawing, and the comparison of all kinds."""
     count = sum(level.count for level in chosen.levels)
     return sheet(
         bilingual(

@@ -35,7 +35,7 @@ def placement(fabric: Fabric, hosts: Sequence[str]) -> dict[str, tuple[str, ...]
 
 
 def topology_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
-    """Render topology.conf for topology/tree: a line for each leaf with its hosts, and the switches above.
+    """Return the text of topology.conf for topology/tree: a line for each leaf with its hosts, then switches above.
 
     Pods of rails connect the same hosts, so three levels with rails become two; pods of a fat tree
     are a level of their own.
@@ -74,9 +74,9 @@ def _free(names: Sequence[str], used_names: Sequence[str]) -> str:
 
 
 def block_lines(hosts: Sequence[str], domain_nodes: int) -> str:
-    """Render topology.conf for topology/block; NVLink connects `domain_nodes` nodes (18 trays of an NVL72 rack).
+    """Return the text of topology.conf for topology/block: a block for each `domain_nodes` hosts, connected by NVLink.
 
-    A block is a rack, so that Slurm places NVLink traffic within it. Needs Slurm 23.11 or later.
+    A block is a rack (18 trays of an NVL72), so that Slurm places NVLink traffic within it. Needs Slurm 23.11 or later.
     """
     lines = [
         f"BlockName=rack{start // domain_nodes + 1} Nodes={fold(list(hosts[start : start + domain_nodes]))}"
@@ -88,7 +88,7 @@ def block_lines(hosts: Sequence[str], domain_nodes: int) -> str:
 
 
 def cluster_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
-    """Render the `nodes:` section of cluster.yaml with role, hosts and `switch:` of each group."""
+    """Return the text of the section `nodes:` of cluster.yaml: a group for each leaf, with role, hosts and switch."""
     lines = ["nodes:"]
     for switch, members in placement(fabric, hosts).items():
         lines += [

@@ -108,7 +108,7 @@ def _refuse_duplicates(columns: tuple[str, ...], location: Location) -> None:
 
 
 def written(columns: Sequence[str], rows: Iterable[Sequence[str]], delimiter: str = ",") -> str:
-    """Render a table as CSV text with a header line."""
+    """Return a table as CSV text with a header line; `delimiter` separates the cells."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)

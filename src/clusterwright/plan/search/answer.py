@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 def answer(training: Training, machine: Machine, options: Options) -> SearchOutcome:
-    """Search the layouts for valid sizes; if nothing fits, the outcome has the nearest layout in place of a best one.
+    """Search the layouts of a training on a machine for the best ones that fit its memory, and return the outcome.
 
-    Then, if `options.advise` is set, it also has remedies, each of which is searched in turn.
+    If nothing fits, it has the nearest layout in place of a best one and, if `options.advise` is set, remedies, each of
+    which is searched in turn.
 
     Raises:
         WrightError: no layout divides the model, the batch and the GPUs.

@@ -64,7 +64,7 @@ class Searcher:
     meshes: list[Mesh]
 
     def run(self) -> SearchState:
-        """Examine all layouts and return the best ones with counts."""
+        """Examine all layouts; return the search's state with the best layouts, the memory filter and its counts."""
         memory_filter = MemoryFilter(self.plan, self._block, self.machine.gpu.usable_bytes, self.options.lot)
         state = SearchState(BestLayouts(self.options.top), memory_filter)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # `pick` computes both its sides

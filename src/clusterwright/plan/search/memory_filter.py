@@ -42,7 +42,7 @@ class MemoryFilter:
     )  # by family: the layout with least memory
 
     def check(self, rows: Rows, schedule: Schedule, meshes: int) -> Fitting | None:
-        """Return the rows that have a layout that fits, None if there are none; count what is considered and decided.
+        """Return the rows that have a layout that fits the memory, None if there are none; count what is examined.
 
         Memory grows with the microbatch, so a mesh in which nothing fits is not tried with larger ones.
         """

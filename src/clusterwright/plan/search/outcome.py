@@ -44,7 +44,7 @@ class Plan:
 
     @property
     def tokens_per_s_per_gpu(self) -> float:
-        """Throughput per GPU in tokens/s."""
+        """Predicted throughput per GPU in tokens/s."""
         work = self.run.training
         return work.global_batch * work.seq_len / float(self.time.total) / self.run.machine.gpus
 

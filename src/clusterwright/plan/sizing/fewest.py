@@ -93,7 +93,7 @@ class Sized:
 
     @property
     def run(self) -> Run:
-        """The run that the figures are predicted for."""
+        """The training in its planned layout on the machine, for which the figures are predicted."""
         planned = self.planned_layout
         return Run(self.workload.training, planned.layout, self.machine, planned.stack)
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> str:
-    """Render a size as an HTML page; plans a few more sizes for the scaling curve."""
+    """Return the HTML page of a size: scaling, memory, one iteration, parts and bill of materials.
+
+    More sizes are planned for the scaling curve.
+    """
     result, total, money = answer.sized, bought.bill.total, bought.bill.currency
     model, gpu = result.workload.training.architecture.name, result.machine.gpu.name
     memory_rows, usable = [("GPU", result.planned_layout.memory)], result.machine.gpu.usable_bytes

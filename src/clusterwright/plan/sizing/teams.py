@@ -29,7 +29,7 @@ class Shared:
 
     @property
     def load(self) -> float:
-        """Share of nodes that are busy."""
+        """Share of the nodes that trainings use on average, 0 to 1."""
         return self.teams * self.busy * self.job_nodes / self.nodes
 
     @property

@@ -141,7 +141,10 @@ class AsyncSaver:
                     self._idle.set()
 
     def _write(self, order: Order) -> dict[str, Any]:
-        """Write this rank's part, and read it back if this save is to be verified; return its record as a dict."""
+        """Write this rank's part of a checkpoint to disk, and read it back if this save is to be verified.
+
+        Return the part's record as a dict.
+        """
         name = f"part-{self._group.rank:05d}-of-{self._group.world_size:05d}.safetensors"
         with contextlib.suppress(FileExistsError):  # the first rank creates it; none creates the parent
             order.folder.mkdir()

@@ -272,7 +272,7 @@ def _exit(number: int, _frame: object) -> None:
 
 
 def _compare(expected: Any, actual: Any, form: str) -> None:
-    """Raise Refused for a result that differs from the source in any bit."""
+    """Raise Refused if a value of the result differs from the source in any bit; else do nothing."""
     for path in _unlike(expected, actual, ""):
         message = f"{path} changes in the format {form}"
         raise Refused("checkpoint-not-carried", message, "choose another form")

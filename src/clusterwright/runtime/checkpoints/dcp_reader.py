@@ -41,7 +41,7 @@ class _OwnFiles(FileSystem):
 
     @contextmanager
     def create_stream(self, path: str | os.PathLike[str], mode: str) -> Iterator[io.IOBase]:  # noqa: ARG002 (as above)
-        """Open a file of the checkpoint to read it."""
+        """Open a file of the checkpoint to read it in a `with` block; `mode` is ignored."""
         with io.BufferedReader(open_own_file(Path(path))) as file:
             yield file
 

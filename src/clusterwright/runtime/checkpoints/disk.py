@@ -15,7 +15,7 @@ from clusterwright.runtime.checkpoints.source import FileSource
 
 
 def write(path: Path, plan: Layout, staged: torch.Tensor) -> Part:
-    """Write a staged part with checksums and header to a file, and fsync it; return the part's record."""
+    """Write a staged part with checksums and header to a new file, and wait until it is on disk; return its record."""
     sums = []
     with path.open("wb", buffering=0) as file:
         os.lseek(file.fileno(), plan.body, os.SEEK_SET)

@@ -50,7 +50,7 @@ def open_partial_folder(folder: Path, generation: int) -> Path:
 
 
 def remove(path: Path) -> None:
-    """Remove a checkpoint so that no partial one is ever visible under its name."""
+    """Remove the folder of a checkpoint so that no partial one is ever visible under its name."""
     _discard(path)
 
 

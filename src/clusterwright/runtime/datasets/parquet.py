@@ -86,7 +86,7 @@ class Parquet(Dataset[Any]):
         return self._read(number) if row is None else row
 
     def _read(self, number: int) -> dict[str, Any]:
-        """Read the row group of a row into the cache, evicting the one read longest ago; return the row.
+        """Return a row as a dict; its whole row group goes into the cache, which drops the group read longest ago.
 
         Raises:
             IndexError: there is no such row.

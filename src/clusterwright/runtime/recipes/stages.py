@@ -53,7 +53,10 @@ class Stage:
         return list(layers)[self.index * size : (self.index + 1) * size]
 
     def receive(self, shape: Sequence[int], device: torch.device) -> Tensor:
-        """Wait for the activation of the previous pipeline stage and return it; the model's forward pass calls this."""
+        """Wait for the activation, of this shape, of the previous pipeline stage and return it.
+
+        The model's forward pass calls this.
+        """
         activation = self._receive(torch.empty(*shape, device=device), self.index - 1)
         self._activation = activation.requires_grad_(torch.is_grad_enabled())
         return activation

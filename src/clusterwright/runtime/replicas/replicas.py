@@ -173,7 +173,10 @@ class Replicas:
         return ARRIVED if self._progress.shipped in (self._newest.step, NO_PEER) else WAIT
 
     def _wait(self, timeout_s: float) -> int:
-        """Wait for this rank's in-memory copy or the timeout; return the last round's state over all ranks."""
+        """Wait for this rank's in-memory copy, at most `timeout_s`; return the largest state of all ranks' last rounds.
+
+        Collective.
+        """
         deadline = time.monotonic() + timeout_s
         while (last := self._last_round()) == WAIT and time.monotonic() < deadline:
             time.sleep(_POLL_INTERVAL_S)

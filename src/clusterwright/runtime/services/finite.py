@@ -73,9 +73,9 @@ class Finite:
         return bool(self._unseen)
 
     def agreed(self) -> NonFinite | None:
-        """Return a loss of any rank that was not finite and not checked in time, unless ignored; collective.
+        """Return a loss or norm of any rank that was not finite and not checked in time, or None; collective.
 
-        It is recorded as an event; the caller stops.
+        None also if such values are ignored. It is recorded as an event; the caller stops.
         """
         problem = None if self.policy == "ignore" else self._gather(self._unseen)
         if problem:

@@ -79,7 +79,11 @@ class Nvml:
             raise NvmlError(code, self._library.nvmlErrorString(code).decode())
 
     def text(self, function: str) -> str:
-        """Call an NVML function for a text about the system and return that."""
+        """Call an NVML function that returns a text about the system, such as the driver's version; return the text.
+
+        Raises:
+            NvmlError: the function fails.
+        """
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.call(function, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
@@ -110,7 +114,11 @@ class SimulatedGpu:
         self.nvml, self.index, self.handle = nvml, index, handle
 
     def text(self, function: str) -> str:
-        """Call an NVML function for a text about the GPU and return that."""
+        """Call an NVML function that returns a text about the GPU, such as its name, and return the text.
+
+        Raises:
+            NvmlError: the function fails.
+        """
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.nvml.call(function, self.handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
@@ -170,7 +178,11 @@ class SimulatedGpu:
         return layout[7], layout[8]
 
     def field(self, number: int) -> int:
-        """Return the value of an NVML field (nvmlFieldValue_t) of the GPU."""
+        """Return the value of an NVML field (nvmlFieldValue_t) of the GPU, by its number.
+
+        Raises:
+            NvmlError: the GPU does not support the field.
+        """
         field = Field(field=number)
         self.nvml.call("nvmlDeviceGetFieldValues", self.handle, c_int(1), byref(field))
         if field.answer:

@@ -93,7 +93,7 @@ def _value(tokens: list[str], short: str, long: str) -> int:
 
 
 def judge_workers(line: str, *, name: str, row: str, statement: str) -> Checked | None:
-    """Judge a number of loader workers that is a multiple of the CPUs: more than one per CPU disagrees.
+    """Judge a line that claims a number of loader workers per CPU: one per CPU agrees, more disagree.
 
     None for a line without such a number.
     """

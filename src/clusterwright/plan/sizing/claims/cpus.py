@@ -33,7 +33,7 @@ def find_cpu(line: str) -> Cpu | None:
 
 
 def judge(line: str, *, name: str, row: str, statement: str) -> Checked | None:
-    """Judge the threads that a line gives to a CPU: they agree if they are the catalog's, times the line's sockets.
+    """Judge a line that claims a number of threads of a CPU: the catalog's number, times the line's sockets, agrees.
 
     None for a line without a known CPU and a number of threads.
     """

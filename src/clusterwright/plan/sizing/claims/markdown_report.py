@@ -21,7 +21,7 @@ A claim of a field guide has the verdict "cannot tell" if it lacks a value that 
 
 
 def render_markdown(claims: Iterable[Checked]) -> str:
-    """Render the claims as a Markdown page: a table, then a section for each claim."""
+    """Return a Markdown page of judged claims: counts of the verdicts, a table, then a section for each claim."""
     listed = tuple(claims)
     rows = "".join(
         f"| {claim.row} | {claim.statement} | {computed(claim)} | {off(claim)} | {claim.verdict} |\n"

@@ -120,7 +120,7 @@ def _figure(verb: str, match: re.Match[str]) -> Figure:
 
 
 def judge(figure: Figure, link: Link, *, name: str, row: str, statement: str) -> Checked:
-    """Judge one figure of a perftest program by the ports that it was measured over."""
+    """Judge a figure of a perftest program, a latency or a bandwidth, by the ports that it was measured over."""
     judge_figure = _latency if figure.is_latency else _bandwidth
     return judge_figure(
         figure, link, Checked(name, row, statement, None, None, "", "", Verdict.INCONCLUSIVE, "")
