@@ -249,7 +249,7 @@ def _uptime(uptime_s: int | None) -> str:
 
 
 def _name(name: str | None, option: str = "") -> str:
-    """Return the name of the lab: `name`, or that in the cluster file `name`, else in ./cluster.yaml, else the only one.
+    """Return the name of the lab: `name`, or that in the cluster file `name`, in ./cluster.yaml, or of the only lab.
 
     `option` is the one that names the lab, for the fix; empty if an argument does.
 

@@ -38,7 +38,10 @@ def missing_variables(
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Set the variables and options that the framework needs and the user has not set, then run the program."""
+    """Set the variables and options that the framework needs and the user has not set, then become the job's program.
+
+    The arguments are how the process was started (rank, task, host or batch), the framework, and the program.
+    """
     kind, name, *argv = arguments
     framework = adapter(name)
     environ = os.environ
@@ -69,7 +72,10 @@ def run(command: List[str]) -> None:
 
 
 def _prepare(kind: str) -> None:
-    """Set variables that agents set for their ranks: network interface, secrets, cache, number of threads."""
+    """Set variables, unless they are set, that an agent sets for its ranks: network interface, secrets, cache, threads.
+
+    Also the run's umask.
+    """
     environ = os.environ
     if RUN in environ:
         set_umask(environ[RUN])  # mpirun's daemons and container runtimes set their own

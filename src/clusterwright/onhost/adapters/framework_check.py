@@ -26,7 +26,7 @@ def unfit(name: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check that the job's Python has the framework; if not, end the run with the reason and return 1."""
+    """Check that the job's Python has the framework; return 0, or end the run as failed and return 1."""
     run, name = arguments
     sys.path.insert(0, os.getcwd())  # the job's code can contain the framework; nothing of it is imported
     reason = unfit(name)

@@ -49,7 +49,10 @@ class ProcessContext:
 
 
 def read(environ: Mapping[str, str], *, starts_ranks: bool = False) -> ProcessContext:
-    """Return the context of this process from the environment variables of Slurm, Open MPI, torch or the agent."""
+    """Return host, rank and number of ranks of this process from the variables of Slurm, Open MPI, torch or the agent.
+
+    With `starts_ranks` it is a launcher, which has no local rank (-1).
+    """
     hosts = tuple(filter(None, environ.get(HOSTS, "").split(","))) or ("localhost",)
     ranks = int(environ.get(RANKS) or environ.get("LOCAL_WORLD_SIZE") or 1)
     address, _, port = environ.get(FIRST_HOST, "").rpartition(":")

@@ -15,7 +15,7 @@ from clusterwright.onhost.launchers import __path__ as launcher_folders
 
 
 def launcher(name: str) -> Launcher:
-    """Import and return the launcher of that name."""
+    """Import the module of the launcher of that name, and return its description."""
     value: Launcher = importlib.import_module(f"{launchers}.{name}").LAUNCHER
     return value
 

@@ -59,13 +59,13 @@ class BurnInLoad:
                 self.broken = (str(error).splitlines() or [repr(error)])[0][:300]
 
     def add(self, amount: float, index: int) -> None:
-        """Add an amount of work to the load's time slice of that index."""
+        """Add an amount of work, in the load's own unit, to its time slice of that index."""
         self.amounts += [0.0] * (index + 1 - len(self.amounts))
         self.amounts[index] += amount
 
 
 def main() -> None:
-    """Run all loads concurrently and print the results as JSON."""
+    """Run all loads of the JSON options on stdin concurrently, and print rates, errors and temperatures as JSON."""
     options = json.load(sys.stdin)
     if options["threads"]:
         torch.set_num_threads(options["threads"])
@@ -176,7 +176,10 @@ def files(folder: str, size: int) -> Iterator[float]:
 
 
 def write(path: str, block: bytes, size: int) -> int:
-    """Write and sync the file, drop it from the page cache, and return its checksum."""
+    """Write about `size` bytes to the file from repeated blocks, sync it, and drop it from the page cache.
+
+    Return the CRC-32 of what was written.
+    """
     total = 0
     with open(path, "wb") as file:
         for _ in range(max(1, size // BLOCK)):
@@ -189,7 +192,7 @@ def write(path: str, block: bytes, size: int) -> int:
 
 
 def read(path: str) -> int:
-    """Read the file and return the CRC-32 of its content."""
+    """Read the whole file and return the CRC-32 of its content."""
     total = 0
     with open(path, "rb") as file:
         while True:

@@ -17,7 +17,10 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Start this host's ranks, wait for them, print NCCL's log, and return the largest exit code."""
+    """Start this host's ranks of a collective benchmark, wait for them, and print lines of NCCL's log as JSON.
+
+    Return the largest exit code of the ranks, 0 if all succeeded.
+    """
     options = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as scratch:
         ranks = [start(options, local, scratch) for local in range(options["ranks_here"])]

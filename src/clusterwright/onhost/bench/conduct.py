@@ -56,13 +56,13 @@ def arrived(folder: str) -> "set[str]":
 
 
 def read(path: str) -> Json:
-    """Return the JSON answer of one host in a file."""
+    """Return the answer that one host wrote to the file at `path` as JSON."""
     with open(path) as file:
         return dict(json.load(file))
 
 
 def job_state(job: str) -> str:
-    """Return the job's state in Slurm; `GONE` once it is purged, "" if squeue fails."""
+    """Return the job's state in Slurm, such as RUNNING; `GONE` once Slurm has purged it, "" if squeue fails."""
     argv = ["squeue", "--noheader", "--states=all", "--format=%T", "--jobs=" + job]
     result = processes.run(argv)
     if "Invalid job id" in result.err:

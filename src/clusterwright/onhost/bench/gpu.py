@@ -112,7 +112,7 @@ class Worker:
         return dict(json.loads(line))
 
     def last_error(self) -> str:
-        """Wait for the process's end and return the last line of its stderr."""
+        """Wait for the process's end and return the last line of its stderr; "" if it printed none."""
         self.process.wait()
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").strip().splitlines()
@@ -142,7 +142,7 @@ class Readings:
         self.thread = threading.Thread(target=self.poll_loop)
 
     def start(self) -> None:
-        """Start the thread that polls nvidia-smi."""
+        """Start the thread that polls nvidia-smi for readings of all GPUs."""
         self.thread.start()
 
     def poll_loop(self) -> None:
@@ -158,7 +158,10 @@ class Readings:
             self.poll()
 
     def poll(self) -> None:
-        """Take one reading of nvidia-smi; a field unknown to the driver is read by its older name, or left out."""
+        """Take one reading of nvidia-smi and store it with its time; on failure store the reason in `blind`.
+
+        A field unknown to the driver is read by its older name, or left out.
+        """
         while True:
             query = ",".join(names[0] for names in self.fields)
             out, self.blind = run_query(

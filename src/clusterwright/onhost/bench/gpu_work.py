@@ -23,7 +23,7 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Print the device, then answer one request per line of stdin."""
+    """Print the device of this process, then do what each JSON line of stdin requests, and print each result."""
     options = json.loads(sys.argv[1])
     device = Device(options["device"], options["index"], options["count"])
     reply(device.about())
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def reply(answer: Json) -> None:
-    """Print one answer as a line of JSON."""
+    """Print one answer as a line of JSON on stdout, at once."""
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
 

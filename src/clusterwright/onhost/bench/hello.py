@@ -30,7 +30,7 @@ print(json.dumps({"torch": version("torch"), "nccl": "".join(map(version, %r))})
 
 
 def main() -> None:
-    """Print this host's versions and interfaces as one JSON object."""
+    """Print this host's versions, benchmark tools and network interfaces as one JSON object."""
     options = json.load(sys.stdin)
     report = {
         "versions": versions(options["python"]),
@@ -77,7 +77,7 @@ def first_line(out: str) -> str:
 
 
 def text(path: str) -> str:
-    """Return the text of a file, such as one of sysfs."""
+    """Return the text of a file, such as one of sysfs, without blanks around it; raise OSError if it cannot be read."""
     with open(path) as file:
         return file.read().strip()
 

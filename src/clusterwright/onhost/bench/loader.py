@@ -57,7 +57,7 @@ class Samples(Dataset[Any]):
 
 
 def files(folder: str, options: Json) -> Samples:
-    """Write the samples into one file each, and return them as a data set."""
+    """Write each sample to a file of its own, and return all as a data set for the loaders."""
     return write_samples(folder, "file", options["samples"], 1, options["sample_bytes"])
 
 

@@ -21,7 +21,10 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Serve both directions as the server, or as the client measure one after the other and print the rates as JSON."""
+    """Measure the bandwidth of a pair of hosts, as its server or client by the options on stdin; return the exit code.
+
+    The client measures both directions one after the other, and prints the rates as JSON.
+    """
     options = json.load(sys.stdin)
     end = {"iperf3": (iperf3_server, iperf3_client), "tcp": (tcp_server, tcp_client)}[options["tool"]]
     if options["role"] == "server":
@@ -127,7 +130,7 @@ def connect(options: Json) -> socket.socket:
 
 
 def send(end: socket.socket, seconds: float) -> int:
-    """Send zeros for that long, close the sending side, and return the number of bytes."""
+    """Send zeros for `seconds`, close the sending side of the connection, and return the number of bytes sent."""
     deadline, count = time.monotonic() + seconds, 0
     while time.monotonic() < deadline:
         end.sendall(BLOCK)

@@ -31,7 +31,7 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Run the requested role (ports, server, client) and print its result as JSON."""
+    """Run the role that the options on stdin request (ports, server or client), print its result as JSON; return 0."""
     options = json.load(sys.stdin)
     roles = {"ports": ports, "server": server, "client": client}
     json.dump(roles[options["role"]](options), sys.stdout)

@@ -20,7 +20,7 @@ Tensors = Tuple[Any, ...]
 
 
 def main() -> None:
-    """Run one rank of the sweep; rank 0 prints the rows."""
+    """Run one rank of a sweep over sizes of collectives; rank 0 prints a JSON line for each, then bytes carried."""
     options = json.loads(sys.argv[1])
     device = device_of(options["backend"])
     dist.init_process_group(options["backend"])
@@ -63,7 +63,7 @@ def sweep(options: Json, device: Any) -> Iterator[Json]:
 
 
 def measure(kind: str, size: int, iterations: int, device: Any) -> Json:
-    """Measure one collective at one size in bytes: the median time of the slowest rank, and bandwidths.
+    """Measure one collective at one size in bytes: the median time in us of the slowest rank, and bandwidths in GB/s.
 
     Wrong data raises no error: `wrong` is the number of wrong elements on all ranks.
     """

@@ -24,9 +24,10 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Start the ranks, wait until rank 0 has written enough steps, stop them, and print the report as JSON.
+    """Run a training as one trial: start the ranks, wait until rank 0 has written enough steps, and stop them.
 
-    Return 1, with the reason on stderr, if no step after the skipped ones was written.
+    Print seconds of the steps, loss and parameters as JSON. Return 1, with the reason on stderr, if no step after the
+    skipped ones was written, else 0.
     """
     options = json.load(sys.stdin)
     folder = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0])))
@@ -126,7 +127,7 @@ def written(run: str, kind: str = "step") -> List[Json]:
 
 
 def end(ranks: List[processes.Process]) -> None:
-    """Kill all ranks of this host and their children."""
+    """Kill the processes of all ranks of this host, and their children."""
     for rank in ranks:
         processes.kill_group(rank)
 

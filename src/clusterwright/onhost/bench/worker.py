@@ -79,7 +79,7 @@ def carry_out(folder: str, part: Json) -> Json:
 
 
 def answer(folder: str, name: str, me: str, result: Json) -> None:
-    """Write this host's answer to an order atomically."""
+    """Write the result of this host (`me`) for the order `name` to a file in the folder, atomically."""
     answer_folder = os.path.join(folder, "answers", name[: -len(".json")])
     os.makedirs(answer_folder, exist_ok=True)
     write_atomic(os.path.join(answer_folder, me + ".json"), json.dumps(result), durable=False)

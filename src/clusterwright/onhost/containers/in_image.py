@@ -34,7 +34,10 @@ Config = Dict[str, Any]
 
 
 def main() -> None:
-    """Adapt the bundle's configuration and replace this process by crun."""
+    """Adapt the OCI bundle's config.json to this host, and replace this process by crun, which runs the container.
+
+    Exit with a message if the bundle must not run.
+    """
     bundle, name, host = sys.argv[1:4]
     path = os.path.join(bundle, "config.json")
     with open(path) as file:

@@ -27,7 +27,7 @@ def append_event(folder: str, event: str, **more: Any) -> None:
 
 
 def read_events(folder: str) -> List[Dict[str, Any]]:
-    """Return a session's events, from all complete lines of its file."""
+    """Return the events of a session from all complete lines of its file; empty if there is no file yet."""
     try:
         with open(os.path.join(folder, FILE), encoding="utf-8") as file:
             text = file.read()

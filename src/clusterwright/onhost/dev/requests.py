@@ -46,7 +46,10 @@ def emit_event(event: str, **more: Any) -> None:
 
 
 def begin(request: Dict[str, Any]) -> int:
-    """Join the user's newest session of this kind, or submit a new one; wait until it runs; return the exit code."""
+    """Join the user's newest session of this kind, or with `new` or without one submit a job; wait until it runs.
+
+    Events tell the client what happens. Return the exit code: 0 once it is up, or at the wait's end, 1 after a failure.
+    """
     base = user_folder(request["runs"])
     rows = queued()
     sessions = [row for row in rows if row["kind"] == request["kind"]]
@@ -82,9 +85,12 @@ def let_in(session: str, key: str) -> None:
 
 
 def user_folder(runs: str) -> str:
-    """Return the private folder of the user's sessions, beside the folder of runs: `dev-USER`.
+    """Return the private folder of the user's sessions, beside the folder of runs: `dev-USER`; create it if needed.
 
     If another user has taken that name, it is one with a random end, found again by its owner.
+
+    Raises:
+        Trouble: the folder cannot be created.
     """
     path = os.path.join(runs, f"dev-{getpass.getuser()}")
     try:
@@ -189,7 +195,10 @@ class WaitingRequest:
         self.reported_state: Any = ()
 
     def wait(self) -> int:
-        """Wait until the session is up or has failed, the client has left, or time is over; return the exit code."""
+        """Wait until the session is up, has failed, the client has left, or time is over; return the exit code.
+
+        0 if it is up, or still pending at the end of the time; else 1.
+        """
         while True:
             for line in read_events(self.session):
                 if line["event"] in ("up", "failed", "ended"):
@@ -252,7 +261,7 @@ class WaitingRequest:
         return bool(ready) and not os.read(sys.stdin.fileno(), 4096)
 
     def abandon(self) -> int:
-        """Cancel the session's job if this request submitted it, as no client waits; return 1. A joined one stays."""
+        """Stop waiting, as the client has left: cancel the session's job if this request submitted it; return 1."""
         if self.ours:
             run_slurm("scancel", self.job)
         emit_event("cancelled" if self.ours else "left", job=self.job)
@@ -266,7 +275,11 @@ def show(request: Dict[str, Any]) -> int:
 
 
 def stop(request: Dict[str, Any]) -> int:
-    """Cancel the job of one session, or of all the user's sessions; return the exit code."""
+    """Cancel the job of one session, or of all the user's sessions (`all`), and report the job ids; return 0.
+
+    Raises:
+        Trouble: there is no such session.
+    """
     rows = queued(everybody=request["everybody"])
     chosen = [row["job"] for row in rows if request["job"] in ("all", row["job"])]
     if not chosen:

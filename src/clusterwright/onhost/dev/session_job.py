@@ -24,7 +24,7 @@ class Shell:
         self.notes: List[str] = []
 
     def start(self) -> None:
-        """Do nothing: there is no server."""
+        """Do nothing: a session for shells has no server."""
 
     def facts(self) -> Dict[str, Any]:
         """Return no facts for the user: there is no server."""
@@ -39,7 +39,7 @@ class Shell:
         return True
 
     def stop(self) -> None:
-        """Do nothing: there is no server."""
+        """Do nothing: a session for shells has no server."""
 
 
 KINDS: Dict[str, Any] = {"jupyter": Jupyter, "vscode": Sshd, "shell": Shell}

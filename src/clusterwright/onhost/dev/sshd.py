@@ -47,7 +47,11 @@ class Sshd:
         self.log = os.path.join(folder, "sshd.log")
 
     def start(self) -> None:
-        """Start sshd and wait until it listens; raise Trouble if it is not installed or does not start."""
+        """Start sshd with a new host key on a free port, and wait until it listens.
+
+        Raises:
+            Trouble: it is not installed or does not start.
+        """
         program, keygen = shutil.which("sshd", path=_PLACES), shutil.which("ssh-keygen")
         if not program or not keygen:
             raise Trouble(

@@ -32,7 +32,10 @@ _SPIED = re.compile(r"^ +(?P<name>\S+) \((?P<file>[^:]+):(?P<line>\d+)\)$", re.M
 
 
 def main() -> int:
-    """Print a JSON list of the job's ranks on this host, each with its samples."""
+    """Print the stacks of the ranks of a job (argument 1) on this host as a JSON list; return 0.
+
+    Each rank has SAMPLES samples, INTERVAL_S apart.
+    """
     ranks = _ranks(sys.argv[1])
     for number in range(SAMPLES):
         if number:

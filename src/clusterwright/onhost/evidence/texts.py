@@ -51,7 +51,7 @@ _OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err
 
 
 def main() -> int:
-    """Print the job's texts, and its run's events and dumps if it has a run, as one JSON document.
+    """Print a job's texts, and its run's events and dumps if it has a run, as one JSON document; return 0.
 
     An error of reading goes to stderr; the document then has what was read before.
     """

@@ -11,7 +11,7 @@ from clusterwright.onhost.exporter.settings import FILE, read
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve the host's metrics or, with `--once`, print them; return 0, or 2 if the settings cannot be read."""
+    """Serve the host's metrics until stopped or, with `--once`, print them; return 0, or 2 if the settings are bad."""
     parser = argparse.ArgumentParser(prog="exporter", description=__doc__)
     parser.add_argument("--settings", default=FILE)
     parser.add_argument("--once", action="store_true", help="print all metrics once and exit")

@@ -17,7 +17,7 @@ _OOM_SCORE = b"500"  # the kernel kills a collector before its parent (proc(5), 
 
 
 def start(module: ModuleType, settings: ExporterSettings) -> Child:
-    """Fork the process of a collector's module and return the parent's side of it."""
+    """Fork a process for a collector's module, which collects on request; return the parent's side of it."""
     orders_out, orders_in = os.pipe()
     answers_out, answers_in = os.pipe()
     pid = os.fork()
@@ -107,9 +107,9 @@ def _isolate_process() -> None:
 
 
 def answer(module: ModuleType, settings: ExporterSettings, state: Dict[Any, Any]) -> Any:
-    """Collect once; return a header line with the text, and whether the collection succeeded.
+    """Collect once; return what the parent gets, a JSON header line and the metrics, and True if that succeeded.
 
-    An error of the collector is in the header, and the text is then empty.
+    An error of the collector is in the header, and the metrics are then empty.
     """
     began, text, reason = time.monotonic(), "", ""
     try:

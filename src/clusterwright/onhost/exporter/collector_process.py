@@ -50,7 +50,7 @@ class CollectorProcess:
             self._begin(now)
 
     def end(self) -> None:
-        """Kill the collector's process, if it runs."""
+        """Kill the collector's process, if it runs, and wait for its end."""
         if self._child:
             self._child.kill()
             self._child.ended()

@@ -80,7 +80,7 @@ class Keeper:
             select.select(pipes, [], [], max(0.0, soon - time.monotonic()))
 
     def end(self) -> None:
-        """Kill all collectors and the server."""
+        """Kill the processes of all collectors and of the server."""
         for collector in self.collector_processes:
             collector.end()
         if self._server:
@@ -109,7 +109,7 @@ class Keeper:
         yield declared.add(float(self.settings.gpus) if self.settings.slurmd else None)
 
     def _write(self, name: str, text: str) -> None:
-        """Write a collector's text to its file atomically; if that fails, log it: the old one stays."""
+        """Write a collector's metrics to its file atomically; if that fails, log the error, and the old file stays."""
         path = os.path.join(self.settings.run, name + server.ENDING)
         try:
             write_atomic(path, text, durable=False)

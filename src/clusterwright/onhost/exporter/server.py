@@ -50,9 +50,9 @@ class Process:
 
 
 def start(settings: ExporterSettings) -> Process:
-    """Fork the HTTP server and return its process.
+    """Fork the process of the HTTP server of metrics, and return the parent's side of it.
 
-    The process runs until it is killed, its parent has ended, or the certificates change.
+    It runs until it is killed, its parent has ended, or the certificates change.
     """
     child_end, parent_end = os.pipe()
     pid = os.fork()
@@ -77,7 +77,10 @@ def _exit_with_parent(lifeline: int) -> None:
 
 
 def joined(folder: str) -> str:
-    """Return the texts of all metric files in the folder as one, in the order of their names."""
+    """Return the metrics of all files in the folder as one text, in the order of their names.
+
+    Unreadable files are skipped.
+    """
     texts = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(ENDING):

@@ -177,7 +177,7 @@ def _parent_death_signal() -> Callable[[], None]:
 
 
 def _reason(number: int, limits: WorkLimits) -> str:
-    """Return why a signal ended the child: a limit, or the signal's number."""
+    """Return why a child ended by this signal, as text: its limit of processor time, lack of memory, or the number."""
     if number == signal.SIGXCPU:
         return "it took more than %d s of processor time" % limits.cpu_s
     return "signal %d ended it%s" % (number, ", maybe for lack of memory" if number == signal.SIGKILL else "")
@@ -190,7 +190,10 @@ def _run_child(
     limits: WorkLimits,
     end_with_parent: Callable[[], None],
 ) -> None:
-    """Work and write the outcome as JSON; never return."""
+    """Become the account, do the work within the limits, and write the outcome as JSON to the pipe; never return.
+
+    It runs in the forked child, which ends here.
+    """
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent handles it
         _end_first_when_memory_runs_out()
@@ -281,7 +284,7 @@ def _is_stopped(child: int) -> bool:
 
 
 def _wait(child: int) -> int:
-    """Return the status of a child whose result is read or that was killed.
+    """Wait for a child whose result is read or that was killed, and return its exit status as of waitpid(2).
 
     Its user can stop it, so it is killed after END_S. A file system of the user's (FUSE) can prevent even that: then
     the child stays.

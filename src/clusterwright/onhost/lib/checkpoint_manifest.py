@@ -28,7 +28,12 @@ class OtherFormat(InvalidManifest):
 
 
 def parse(text: str) -> Dict[str, Any]:
-    """Return the verified manifest, with its checksum; raises InvalidManifest or OtherFormat."""
+    """Return a checkpoint's manifest from its text, verified by its checksum.
+
+    Raises:
+        InvalidManifest: it is no manifest, or differs from its checksum.
+        OtherFormat: this version does not read its format.
+    """
     try:
         document = json.loads(text)
         fields = {name: value for name, value in document.items() if name != "sha256"}

@@ -50,7 +50,7 @@ class Connections:
                 self._shut(same[0])
 
     def wait(self, peer: Peer) -> None:
-        """Mark the connection as waiting again, for another request."""
+        """Mark a connection as waiting for a request again; such ones may be closed if too many wait."""
         with self._lock:
             self._move(peer, admitted=False)
 

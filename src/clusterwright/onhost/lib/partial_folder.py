@@ -52,7 +52,11 @@ class PartialFolder:
 
 
 def _open_folder(name: str, parent: int) -> int:
-    """Open a folder, no link, of this process's user; raise OSError for any other."""
+    """Open a folder of this process's user in `parent`, and return its file descriptor; links are not followed.
+
+    Raises:
+        OSError: it is a link, no folder, or another user's.
+    """
     handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     if os.fstat(handle).st_uid != os.geteuid():
         os.close(handle)
@@ -61,7 +65,10 @@ def _open_folder(name: str, parent: int) -> int:
 
 
 def _lock(folder: int) -> int:
-    """Create and lock the lock file; it has its name only once it is locked."""
+    """Create and lock the lock file of a folder, and return its descriptor; it has its name only once it is locked.
+
+    On a file system without locks it stays unlocked.
+    """
     handle = os.open(".lock", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     with suppress(OSError):  # a file system without locks: the folder of a killed conversion stays
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -93,7 +100,10 @@ def _remove_leftover(name: str, parent: int) -> None:
 
 
 def _remove(name: str, handle: int, lock: int, parent: int) -> None:
-    """Remove an open folder, the lock last, so that the next conversion finds what a kill leaves."""
+    """Remove an open folder with its content, the lock last, so that the next conversion finds what a kill leaves.
+
+    What cannot be removed stays.
+    """
     for entry in os.listdir(handle):
         if entry != LOCK:
             _remove_entry(f"{_of_handle(handle)}/{entry}")

@@ -58,10 +58,11 @@ def run(
     merge: bool = False,
     limit: int = OUTPUT_BYTES,
 ) -> Result:
-    """Run a program and return its result; after its time or output limit its whole process group is killed.
+    """Run a program and return its result, also if it fails or is missing (code 127, as in a shell).
 
-    Without a time limit it stays in this process group and ends with it. With `merge`, `out` includes stderr. A
-    missing program has code 127, as in a shell.
+    After its time or output limit its whole process group is killed; the result names the limit. Without a time limit
+    it
+    stays in this process group and ends with it. With `merge`, `out` includes stderr.
     """
     options = {"env": env, "stdin": PIPE if stdin else DEVNULL, "stderr": STDOUT if merge else PIPE}
     try:
@@ -93,9 +94,11 @@ def collect(
     limit: int = OUTPUT_BYTES,
     on_output: Optional[Callable[[bytes], None]] = None,
 ) -> Result:
-    """Read a program's output until it ends; return its result. At a limit its process group is killed.
+    """Read a started program's output until it ends, and return its result.
 
-    `on_output` is called with each chunk of its stdout at once.
+    At the limit of time (seconds) or output (bytes) its process group is killed, and the result names the limit.
+    `on_output`
+    is called with each chunk of its stdout at once.
     """
     end = float("inf") if timeout_s is None else time.monotonic() + timeout_s
     if process.stdin:
@@ -150,7 +153,12 @@ def _feed(process: Process, data: bytes) -> None:
 def _read(
     parts: Dict[Any, List[bytes]], end: float, limit: int, readers: Mapping[Any, Callable[[bytes], None]]
 ) -> None:
-    """Read all pipes into `parts` until they are closed."""
+    """Read all pipes into `parts` until they are closed; pass each chunk to the pipe's reader, if it has one.
+
+    Raises:
+        OverflowError: more than `limit` bytes in all.
+        TimeoutExpired: `end` is over.
+    """
     size = 0
     with selectors.DefaultSelector() as selector:
         for pipe in parts:

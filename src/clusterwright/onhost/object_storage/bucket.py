@@ -95,7 +95,11 @@ class Bucket:
         return [row["Prefix"][start:] for response in pages for row in response.get("CommonPrefixes", ())]
 
     def read(self, name: str, limit: int) -> bytes:
-        """Return the content of a small object, of at most `limit` bytes."""
+        """Return the content of a small object of the bucket.
+
+        Raises:
+            BucketError: it is larger than `limit` bytes, missing, or the storage fails.
+        """
         body = self._request("get_object", Key=self._key(name))["Body"]
         with body:
             data: bytes = self._guarded(lambda: body.read(limit + 1))
@@ -104,7 +108,7 @@ class Bucket:
         return data
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a small object into the bucket and compare its checksum."""
+        """Write a small object into the bucket, and verify the checksum that the storage reports."""
         self._send("put_object", data, Key=self._key(name))
 
     def remove(self, name: str) -> None:
@@ -189,7 +193,11 @@ class Bucket:
             yield from ((row["Key"][start:], row["Size"]) for row in response.get("Contents", ()))
 
     def _send(self, operation: str, data: bytes, **request: Any) -> str:
-        """Send bytes with their MD5, compare the one that the storage reports, and return its ETag."""
+        """Send bytes with their MD5 by an operation of S3, verify the MD5 that the storage reports; return the ETag.
+
+        Raises:
+            BucketError: it differs in each of ATTEMPTS attempts.
+        """
         md5 = hashlib.new(CHECKSUM, data, **_CHECKSUM_ONLY)
         encoded = base64.b64encode(md5.digest()).decode()
         for _ in range(ATTEMPTS):

@@ -122,7 +122,7 @@ class Uploader:
         return None
 
     def _report(self, step: Optional[int], error: Exception) -> None:
-        """Log a failure; an event only when the reason is new."""
+        """Log a failed upload, and count it; write an event only when the reason is new."""
         log(f"{error}; retrying")
         if str(error) != self._problem and step is not None:
             self._write_failure(step, str(error))
@@ -196,7 +196,7 @@ def _refuse(folder: Folder, code: str, reason: str) -> int:
 
 
 def main() -> int:
-    """Run the action of the command line on the run; return the exit code."""
+    """Run the action of the command line, `restore` or upload, on the run of argument 2; return the exit code."""
     action, run = sys.argv[1:]
     set_umask(run)
     if action == "restore":

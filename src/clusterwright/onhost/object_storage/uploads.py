@@ -201,7 +201,11 @@ class Uploads:
         return ""
 
     def _download(self, folder: str, file: UploadedFile, path: str) -> None:
-        """Write one file of an upload, and compare size and checksum."""
+        """Download one file of an upload into the folder `path`, and wait until it is on disk.
+
+        Raises:
+            BucketError: its size or checksum differs from what was uploaded.
+        """
         digest = hashlib.sha256()
         with open(os.path.join(path, file.name), "xb") as target:
             for data in self._bucket.download(folder + file.name, file.bytes):

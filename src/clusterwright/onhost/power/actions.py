@@ -34,7 +34,7 @@ class PowerActions:
         )
 
     def do(self, verb: str, hosts: List[str], now: float) -> None:
-        """Run the step `verb`, the name of another method, for these hosts."""
+        """Run one step for these hosts: the method of this class that `verb` names, such as `off`."""
         getattr(self, verb)(hosts, now)
 
     def boot(self, hosts: List[str], now: float) -> None:

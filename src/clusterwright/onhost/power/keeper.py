@@ -95,7 +95,7 @@ def listen(path: str) -> socket.socket:
 
 
 def receive(line: socket.socket, wait_s: float) -> Optional[str]:
-    """Wait for a message of slurm_hook.py and return it as one line; None if none comes within the time."""
+    """Wait for a datagram of slurm_hook.py on the socket; return its text as one line, None after `wait_s` seconds."""
     line.settimeout(wait_s)
     try:
         return clean(line.recv(LISTENS).decode(errors="replace"), lines=False)

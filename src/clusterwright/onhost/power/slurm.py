@@ -15,7 +15,7 @@ def nodes() -> Optional[Dict[str, Node]]:
 
 
 def update(hosts: List[str], *fields: str) -> str:
-    """Run one `scontrol update` of these nodes; return its error or ""."""
+    """Run one `scontrol update` with these fields (`KEY=VALUE`) for all these nodes; return "" or its error."""
     output = _run(["scontrol", "update", "NodeName=" + ",".join(hosts), *fields], complaint=True)
     return (output or "").strip()
 

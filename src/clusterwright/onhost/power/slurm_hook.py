@@ -21,7 +21,10 @@ def jobs() -> str:
 
 
 def main() -> int:
-    """Send the daemon a message with the arguments `VERB HOSTLIST` and the waiting jobs; return 0 in any case."""
+    """Notify the power daemon that Slurm requests VERB for HOSTLIST (the arguments), with the waiting jobs.
+
+    Return 0 in any case; if the daemon does not listen, log that to syslog.
+    """
     message = f"Slurm: {sys.argv[1]} {sys.argv[2]}{jobs()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
         line.setblocking(False)

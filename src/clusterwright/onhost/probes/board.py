@@ -68,7 +68,10 @@ def extended(space: bytes, capability_id: int) -> int:
 
 
 def port(space: bytes) -> str:
-    """Return `root`, `up` or `down` for a PCI Express port, "" for other devices."""
+    """Return the kind of PCI Express port that a device is, by its configuration space: `root`, `up` or `down`.
+
+    "" for other devices.
+    """
     offset = capability(space, EXPRESS)
     return PORTS.get(read_number(space, offset + 2, "<H") >> 4 & 0xF, "") if offset else ""
 

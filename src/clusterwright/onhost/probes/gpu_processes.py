@@ -11,7 +11,7 @@ COMMAND = ["nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory", "-
 
 
 def text(path: str) -> str:
-    """Return the text of a /proc file; "" for a process that has ended."""
+    """Return the text of a /proc file; "" if it cannot be read, as of a process that has ended."""
     try:
         with open(path, errors="replace") as file:
             return file.read()
@@ -27,7 +27,7 @@ def process(line: str) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """Print the processes on all GPUs as JSON, or that nvidia-smi is missing."""
+    """Print the processes on all GPUs, by nvidia-smi, as JSON; `absent` if that is missing."""
     result = processes.run(COMMAND, merge=True)
     if result.stopped:
         json.dump({"absent": True, "code": result.code, "said": result.stopped, "processes": []}, sys.stdout)

@@ -66,7 +66,10 @@ def store(path: str, counters: Dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Print the earlier and the present reading as JSON, and store the present one when it is due."""
+    """Print an earlier and the present reading of link counters as JSON; store the present one when it is due.
+
+    Without a stored one, the earlier is taken INTERVAL_S before.
+    """
     path, tree = sys.argv[1:] or (STATE_FILE, TREE)
     now = reading(tree)
     previous = read_previous(path, now["at"])

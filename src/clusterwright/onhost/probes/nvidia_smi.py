@@ -30,7 +30,11 @@ class StoppedError(Exception):
 
 
 def run(arguments: List[str]) -> Tuple[int, str]:
-    """Run nvidia-smi; return exit code and output. Raises StoppedError if it is missing or does not end in time."""
+    """Run nvidia-smi with these arguments, and return its exit code and output.
+
+    Raises:
+        StoppedError: it is missing or does not end in time.
+    """
     argv = ["nvidia-smi", "--format=csv,noheader,nounits"] + arguments
     result = processes.run(argv, max(1.0, END - time.monotonic()), merge=True)
     if result.stopped:
@@ -94,7 +98,10 @@ def with_rows(report: Dict[str, Any], fields: List[List[str]]) -> None:
 
 
 def main() -> None:
-    """Query nvidia-smi and print the rows of all GPUs, with messages, as JSON."""
+    """Query these fields (argument 2) of all GPUs by nvidia-smi, and print rows, messages and exit code as JSON.
+
+    Argument 1 is the expected number of GPUs, which are queried one by one if a lost one stops nvidia-smi.
+    """
     count, fields = int(sys.argv[1]), json.loads(sys.argv[2])
     try:
         report = query("--query-gpu", fields)

@@ -34,7 +34,10 @@ def environment() -> Dict[str, str]:
 
 
 def run_fact(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
-    """Run the command of one fact within its limit and return code, output, seconds and why it was stopped."""
+    """Run the command of one fact within its limit, and never beyond `deadline` (monotonic); return its result.
+
+    That is a dict of code, output, seconds and why it was stopped.
+    """
     started = time.monotonic()
     limit_s = min(item["limit_s"], deadline - started)
     if limit_s <= 0:

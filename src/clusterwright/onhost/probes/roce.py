@@ -16,7 +16,7 @@ LIMIT_S = 3
 
 
 def command_output(*argv: str) -> str:
-    """Return the command's output; "" if it is missing, fails or hangs."""
+    """Return the command's output without blanks around it; "" if it is missing, fails or takes over LIMIT_S."""
     result = processes.run(argv, LIMIT_S)
     return result.out.strip() if result.ok else ""
 

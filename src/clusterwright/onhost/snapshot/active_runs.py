@@ -75,7 +75,7 @@ def _started(run: str) -> List[float]:
 
 
 def _state(run: str) -> str:
-    """Return the state of a run by its files, given that Slurm runs its job."""
+    """Return the state of a run that Slurm has a running job of, by the files in its folder."""
     return decide(read_evidence(run)._replace(jobs=[slurm_job("", "RUNNING")])).state
 
 

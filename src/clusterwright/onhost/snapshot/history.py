@@ -110,7 +110,11 @@ def _add_output(result: Document, name: str, output: programs.Output) -> None:
 
 
 def _lines(path: str) -> Iterator[str]:
-    """Yield the lines of the file and of its rotated copies, newest last."""
+    """Yield the lines of a log file and of its rotated copies, the oldest file first, up to MOST_BYTES in all.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
     paths = sorted(glob.glob(glob.escape(path) + "*"), key=os.path.getmtime)
     if not paths:
         raise FileNotFoundError(2, "No such file or directory", path)
@@ -151,7 +155,10 @@ def _add_metrics(result: Document, request: Document) -> None:
 
 
 def run_of(result: Document, folder: str) -> Document:
-    """Return all records of a run, read as its owner; an error is added to `silent`."""
+    """Return all records of the run in `folder`, read as its owner; {} if that fails.
+
+    The error is then stored in `result["silent"]`.
+    """
     try:
         return dict(as_owner(folder, lambda: _records(folder), WorkLimits(RUN_S, RUN_S)))
     except Exception as error:  # noqa: BLE001 (a thread that must never end)

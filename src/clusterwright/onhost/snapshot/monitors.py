@@ -77,7 +77,10 @@ def query_prometheus(url: str, query: str, end: float) -> List[Tuple[Dict[str, s
 
 
 def alerts(url: str, limit_s: float) -> List[Dict[str, Any]]:
-    """Return the active alerts, silenced ones included."""
+    """Return the active alerts of the Alertmanager at `url`, silenced ones included, as dicts.
+
+    Each has labels, annotations, when it began (epoch seconds) and whether it is muted.
+    """
     document = fetched(url + "/api/v2/alerts", time.monotonic() + limit_s)
     return [
         {

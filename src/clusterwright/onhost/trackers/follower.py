@@ -51,7 +51,10 @@ class Follower:
             time.sleep(RETRY_S if count is None and not over else POLL_INTERVAL_S if not count else 0)
 
     def _poll(self) -> Optional[int]:
-        """Send new measurements to the tracker and return their number; None after a failure."""
+        """Send new measurements of the run to the tracker and return their number, 0 if there are none.
+
+        None after a failure, which is logged. Without the tracker's package the process exits with code 1.
+        """
         try:
             rows = self._cursor.new()
             if self._tracker is None and (rows or self._over()):
@@ -94,7 +97,7 @@ def package(name: str) -> str:
 
 
 def log(text: str, environ: Mapping[str, str] = os.environ) -> None:
-    """Write one line to stderr without secrets."""
+    """Write the time and a text as one line to stderr, with the user's secrets replaced."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {without_secrets(text, environ)}\n")
     sys.stderr.flush()
 
@@ -114,7 +117,7 @@ class _Clean:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text without secrets to the wrapped stream; return its length."""
+        """Write the text with secrets replaced to the wrapped stream; return the length of the original text."""
         self._stream.write(without_secrets(text, os.environ))
         return len(text)
 

@@ -45,7 +45,10 @@ class Tracker:
         self._client.set_terminated(self._id, status="FINISHED" if finished else "KILLED")
 
     def _find(self, name: str, config: Dict[str, Any]) -> str:
-        """Return the id of the MLflow run with our run's tag, from an earlier process, else of a new one."""
+        """Return the id of the MLflow run that has our run's name as a tag; create it with `config` if it is missing.
+
+        A process of an earlier start of the run may have created it.
+        """
         experiment_name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or str(
             config.get("name") or "clusterwright"
         )

@@ -29,7 +29,7 @@ _TABLE = _table()
 
 
 def begin(time: float) -> bytes:
-    """Return the first record of an event file, with the format's version."""
+    """Return the first record of a TensorBoard event file as bytes: the format's version and the time."""
     return _record(_key(_WALL_TIME) + struct.pack("<d", time) + _text(_VERSION, b"brain.Event:2"))
 
 
@@ -65,7 +65,7 @@ def step_of(record: bytes) -> int:
 
 
 def tags(record: bytes) -> List[str]:
-    """Return the names of the values in a record of `scalars`."""
+    """Return the names of the values in a record that `scalars` built; empty for any other record."""
     offset = 9
     if len(record) <= offset or record[offset] != _key(_STEP)[0]:
         return []

@@ -32,7 +32,7 @@ def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Fami
 
 
 def probe_all(paths: List[str], folder: str) -> Dict[str, Any]:
-    """Return seconds of statvfs by path, None for one that fails or is too slow."""
+    """Return for each path how many seconds statvfs took; None if it failed, takes over LIMIT_S, or is blocked."""
     elapsed_by_path: Dict[str, Any] = dict.fromkeys(paths)
     open_pipes: Dict[int, str] = {}
     for path in paths:
@@ -49,7 +49,10 @@ def probe_all(paths: List[str], folder: str) -> Dict[str, Any]:
 
 
 def _probe(path: str, folder: str) -> int:
-    """Start a probe and return its result pipe; -1 while an earlier probe, which holds the lock, is blocked."""
+    """Start a process that probes a file system, and return the pipe for its result.
+
+    -1 while an earlier probe of the path, which holds its lock, is blocked.
+    """
     lock = os.open(_lock(path, folder), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -65,7 +68,10 @@ def _probe(path: str, folder: str) -> int:
 
 
 def _answer(path: str, into: int, lock: int) -> None:
-    """Probe and write the seconds, in a process group that holds none of the parent's files and may outlive it."""
+    """Call statvfs of the path in this forked process, write the seconds to the pipe `into`, and end the process.
+
+    It has its own process group, and no other file of the parent, which it may outlive.
+    """
     try:
         os.setpgid(0, 0)
         low, second = sorted((into, lock))

@@ -157,7 +157,7 @@ def _add_gpus(record: Job, into: Dict[str, Family], settings: ExporterSettings, 
 
 
 def _name(uid: Optional[int]) -> str:
-    """Return the user name, or the uid if it has no name; "" for None."""
+    """Return the name of the user with this uid, the number itself if it has no name; "" for None."""
     if uid is None:
         return ""
     try:

@@ -101,7 +101,11 @@ class ZabbixSite:
         return batches
 
     def _send_batch(self, key: str, batch: Mapping[str, str]) -> None:
-        """Send the values of one item, which the server accepts or rejects together."""
+        """Send the values of one Zabbix item in one request, and note which problems are open now.
+
+        Raises:
+            RefusedError: the server rejected a value; none counts as sent.
+        """
         accepted, refused = self.send([(key, value) for value in batch.values()])
         if refused or accepted != len(batch):
             raise RefusedError(

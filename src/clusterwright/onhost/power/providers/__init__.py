@@ -37,7 +37,7 @@ class Provider:
         raise NotImplementedError
 
     def state(self, hosts: List[str]) -> Dict[str, str]:
-        """Return `on`, `off`, or a message that starts with `?` if the state is unknown."""
+        """Return the power state of each host: `on`, `off`, or a message that starts with `?` if it is unknown."""
         raise NotImplementedError
 
 

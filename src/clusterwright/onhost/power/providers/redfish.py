@@ -43,7 +43,7 @@ class Deadline:
             self.end()
 
     def end(self) -> None:
-        """Shut the sockets down: whoever reads one gets its end."""
+        """Shut down all sockets of the exchange, so that whoever reads one gets its end."""
         self.is_over = True
         for handle in self.sockets:
             with suppress(OSError):
@@ -55,7 +55,7 @@ _of_thread = threading.local()
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """End the HTTPS requests of a `with` block in time: the timeout of a socket begins anew with each byte.
+    """Limit the duration of all HTTPS requests in a `with` block: a socket's own timeout begins anew with each byte.
 
     Raises:
         TimeoutError: The time is over.

@@ -129,9 +129,9 @@ def processor_time(seconds: float) -> Iterator[None]:
 
 
 def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: float) -> None:
-    """Add new runs to `runs_by_name`, and remove deleted ones and those that ended or lost their heartbeat long ago.
+    """Update the followed runs by name: add new ones; remove deleted ones and those that ended or were lost long ago.
 
-    Names of the latter are added to `past`, and not read again.
+    A lost one has had no heartbeat for LOST_S. Names of these are added to `past`, and not read again.
     """
     names = list(filter(is_safe_name, list_shared_folder(folder)))  # `wright train` gives no other names
     for removed in (set(runs_by_name) | past) - set(names):
