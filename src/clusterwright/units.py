@@ -196,7 +196,7 @@ def human_number(value: float) -> str:
 
 
 def human_duration(duration_s: float) -> str:
-    """Return seconds as text in at most two units: `850 us`, `1.2 ms`, `45 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Return seconds as text for people, in at most two units: `850 us`, `45 s`, `3 min 20 s`, `2 h 5 min`."""
     size_s = abs(duration_s)
     if size_s < 99.95:
         unit, factor = next(

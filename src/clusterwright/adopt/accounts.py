@@ -101,7 +101,7 @@ def _qos(options: dict[str, str], names: set[str]) -> dict[str, Any]:
 
 
 def _numbers(options: dict[str, str]) -> dict[str, Any]:
-    """Remove from a QOS's settings those that fields of a cluster file hold, and return these fields."""
+    """Return a QOS's settings that fields of a cluster file hold, as these fields, and remove them from `options`."""
     section: dict[str, Any] = {}
     if 0 < parse_number(options.get("Priority", "")) <= _MOST:
         section["priority"] = parse_number(options.pop("Priority"))

@@ -67,7 +67,10 @@ def _comment(text: str) -> str:
 
 
 def _lines(key: str, value: Any, indent: int) -> Iterator[str]:
-    """Yield the lines of YAML for a key and its value; a short mapping or list without mappings is one line."""
+    """Yield the lines of YAML for a key and its value, indented by `indent` spaces.
+
+    A short mapping, or a short list without mappings, is one line.
+    """
     start = f"{' ' * indent}{_scalar(key)}:"
     inline = f"{start} {_inline(value)}\n"
     has_sections = isinstance(value, Mapping) and any(isinstance(item, Mapping) for item in value.values())

@@ -197,7 +197,10 @@ def _with_controllers(
 
 
 def _group(group: HostGroup, address: str, facts: SiteFacts) -> dict[str, Any]:
-    """Return the cluster file's section of a group; what slurm.conf does not say is from the first examined host."""
+    """Return the cluster file's section of a group of hosts: role, hosts, addresses and hardware.
+
+    What slurm.conf does not say is from the group's first examined host. `address` is that of its first host.
+    """
     section = group.section()
     observed = next((facts.hardware[host] for host in group.hosts if host in facts.hardware), None)
     if is_only_controller(group):

@@ -62,7 +62,7 @@ def _unknown_hosts(conf: SlurmConf, entry: ConfEntry, hosts: frozenset[str], lef
 
 
 def _fields(conf: SlurmConf, entry: ConfEntry, left_out: list[LeftOut]) -> dict[str, Any]:
-    """Return the keys of a partition as fields of its section, and as options where no field holds their value.
+    """Return the section of a partition: its keys as fields, and as options where no field holds their value.
 
     Keys that the release does not have are added to `left_out`.
     """

@@ -75,7 +75,10 @@ def _section_differences(
 
 
 def _fields(entry: Any) -> dict[str, Any]:
-    """Return what a section sets, by field, with its `options` one by one; of a repeated reservation only the hour."""
+    """Return what a section of the cluster file sets, by field, with its `options` one by one, to compare.
+
+    Of a repeated reservation's start only the time of day is returned.
+    """
     fields: dict[str, Any] = entry.model_dump(mode="json", exclude_unset=True, exclude=_ELSEWHERE)
     fields |= fields.pop("options", {})
     if fields.get("repeat", "once") != "once":

@@ -38,7 +38,7 @@ def watches_hosts(cluster: Cluster) -> bool:
 
 
 def watched_texts(cluster: Cluster, baseline: Baseline | None) -> tuple[str, ...]:
-    """Return the names of the texts that are compared."""
+    """Return the names of the hosts' texts that `wright diff` compares for this cluster; empty if it compares none."""
     fields = FIELD_TEXTS if watches_hosts(cluster) else ()
     return fields + (BASELINE_TEXTS if baseline and is_baseline_watched(cluster) else ())
 

@@ -78,7 +78,7 @@ class _HfReader:
         return self._read_int(key, least=0)
 
     def may(self, keys: tuple[str, ...]) -> int:
-        """Return the integer under the first key present; 0 without one."""
+        """Return the integer, at least 0, under the first of the keys that is present; 0 without one."""
         key = self._first_key(keys)
         return 0 if key is None else self._read_int(key, least=0)
 
@@ -97,7 +97,7 @@ class _HfReader:
         return value is True
 
     def wrong(self, key: str, message: str, fix: str) -> None:
-        """Add a finding about a value that is impossible."""
+        """Add a finding that the value of a key is impossible; nothing is raised here."""
         self._add_finding("bad-config-value", message, fix, key)
 
     def _first_key(self, keys: tuple[str, ...]) -> str | None:

@@ -88,7 +88,11 @@ def integer(value: Any) -> int:
 
 
 def flag(value: Any) -> bool:
-    """Return the value if it is a boolean, else raise QuantityError."""
+    """Return the value if it is a boolean.
+
+    Raises:
+        QuantityError: it is anything else, such as the text `true`.
+    """
     if not isinstance(value, bool):
         raise QuantityError(
             _("`{value}` is neither true nor false", value=value),

@@ -324,7 +324,10 @@ class _CatalogReader:
         self.findings.append(Finding(code, message, fix, (Location(self.file, number, value=excerpt),)))
 
     def _line(self, path: tuple[str, ...]) -> int | None:
-        """Return the line of a key in its section, else of the section's head; None if neither is found."""
+        """Return the number of the line with the key that is last in `path`, else of its section's head.
+
+        None if the file has neither.
+        """
         head, section_line = "", None
         for number, line in enumerate(self.lines, 1):
             bare = line.strip().replace('"', "").replace("'", "")

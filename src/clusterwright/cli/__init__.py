@@ -85,7 +85,7 @@ def _check_texts(_app: object, _command: object, arguments: Iterable[Argument]) 
 
 
 def _check_rules(_app: object, command: tuple[str, ...], arguments: Iterable[Argument]) -> None:
-    """Refuse options that exclude one another, or that need another one."""
+    """Raise the error of options that exclude one another, or lack another one that they need."""
     if any(argument.tokens and argument.name[:2] == "--" for argument in arguments):
         from clusterwright.cli._option_rules import refuse_contradictions
 
@@ -223,7 +223,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 
 def _complete() -> NoReturn:
-    """Print the names that a completion script asks for, in the protocol of Cyclopts."""
+    """Print the names that a shell's completion script asks for, in the protocol of Cyclopts, and exit with 0."""
     from clusterwright.cli._live_names import limit_time
 
     limit_time()

@@ -58,7 +58,7 @@ def show_plan(report: ChangeReport, most_diff_lines: int | None = None) -> None:
 
 
 def _impact(report: ChangeReport) -> str:
-    """Return one line with what the plan changes and its effect on running jobs."""
+    """Return one line of text: the numbers of hosts, changes, restarts and reboots of a plan, and affected jobs."""
     from clusterwright.config.names import fold
     from clusterwright.onhost.provision.change import Verb
 

@@ -137,7 +137,10 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
 
 
 def show(current_file: ClusterFile, proposed_file: ClusterFile, report: ChangeReport) -> None:
-    """Print the diff of the cluster file, its effect on running jobs, and the changes of the hosts."""
+    """Print the plan of a change of hosts: the diff of the cluster file, its effects, and the changes on hosts.
+
+    Hosts that cannot be reached are named as skipped.
+    """
     lines = file_lines(current_file, proposed_file)
     show_verbatim("\n".join(lines)) if lines else show_text(_("the cluster file needs no change"))
     for change in diff_fields(current_file, proposed_file):

@@ -89,7 +89,10 @@ def _with_variable(finding: Finding, tokens: Sequence[str]) -> Finding:
 def _mistakes(
     tokens: Sequence[str], tree: App, cause: CycloptsError | None, error: WrightError
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a line: options that do not exist, values, and names that nothing has."""
+    """Yield every mistake of a command line: unknown options, bad values, contradictions, and names that nothing has.
+
+    `cause` is the error that Cyclopts found first, `error` what it was reported as.
+    """
     line, errors = _read(tokens, tree, cause)
     texts = [] if isinstance(cause, MissingArgumentError) else [str(finding) for finding in error.findings]
     if line is None:

@@ -43,7 +43,7 @@ class ProgressState:
     message: str = ""  # the newest message of an operation that reports no hosts
 
     def add(self, event: ProgressEvent) -> None:
-        """Update what a host does, or that it is done, by a progress event."""
+        """Update the state by a progress event: what its host does now, or that it has finished."""
         if event.is_finished:
             self.doing.pop(event.host, None)
             self.finished.add(event.host)

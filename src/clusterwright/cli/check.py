@@ -146,9 +146,12 @@ def check(
 
 
 def _run(config: Cluster, hosts: str, checks: Selection, on_event: Listener) -> list[Verdict]:
-    """Check hosts over SSH, as root, and return the verdicts.
+    """Run the checks on hosts over SSH, as root, and return the verdicts.
 
-    Without `hosts` all that are powered up and permanent.
+    Without `hosts` all that are powered up and permanent. `on_event` gets the progress.
+
+    Raises:
+        WrightError: the cluster is a lab that is not up.
     """
     from clusterwright.check import run
     from clusterwright.cli._hostlist import hosts_of

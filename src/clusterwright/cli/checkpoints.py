@@ -156,7 +156,7 @@ def _file_to_convert(source: str, target: str, to: str | None) -> WrightError:
 def located(
     source: str, cluster: Path | None, host: str, *accepted: str
 ) -> tuple[str, CheckpointHost | None]:
-    """Return the folder or run of checkpoints, and the host that reads them; None for this machine.
+    """Return the name of a run or the path of its checkpoints, and the host that reads them; None for this machine.
 
     `accepted`: kinds of files that the action reads too.
 
@@ -230,7 +230,7 @@ def show_verified(report: dict[str, Any], *, json: bool) -> int:
 
 
 def show_converted(report: dict[str, Any], *, json: bool) -> int:
-    """Print what was written by a conversion, and what was not converted; return 0."""
+    """Print the path and size that a conversion of a checkpoint wrote, and what was not converted; return 0."""
     if json:
         show_json(report)
     else:

@@ -106,7 +106,9 @@ class TraceOptions:
 
 
 def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad: bool) -> Trace:
-    """Return the trace of jobs to simulate: that of the file, or a generated one.
+    """Return the trace of jobs to simulate: that of sacct's output in the file `path`, or a generated one.
+
+    With `skip_bad`, lines that are not jobs are left out.
 
     Raises:
         WrightError: neither or both are requested, or the text is not a trace.

@@ -181,7 +181,7 @@ def _run_steps(task: Upgrade, todo: tuple[UpgradeStep, ...], options: MemberOpti
 
 
 def show(have: dict[str, str], todo: tuple[UpgradeStep, ...]) -> None:
-    """Print the installed versions and the steps in order."""
+    """Print which hosts have which version of Slurm, and the steps of the upgrade in order."""
     from clusterwright.config.names import fold
 
     for version in sorted(set(have.values())):

@@ -69,7 +69,7 @@ def legend(rows: Iterable[tuple[str, tuple[str, str]]]) -> str:
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """Return one HTML paragraph per text, escaped."""
+    """Return the texts, escaped, as HTML: one paragraph for each."""
     return "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 

@@ -35,7 +35,7 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
 
 
 def path(points: Iterable[tuple[float, float]], class_: str) -> str:
-    """Return an SVG path through the points; empty without points."""
+    """Return an SVG path element with straight lines through the points, of the CSS class; empty without points."""
     steps = [f"{_format_value(x)} {_format_value(y)}" for x, y in points]
     return tag("path", d="M" + "L".join(steps), class_=class_) if steps else ""
 

@@ -189,7 +189,7 @@ def _collect(name: str, texts: dict[str, str], *above: str) -> None:
 
 
 def _path(name: str) -> Path | None:
-    """Return the file of a module or package of ours; None if there is none."""
+    """Return the path of the source file of one of Clusterwright's modules or packages; None for any other name."""
     base = PACKAGE.parent / name.replace(".", "/")
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 

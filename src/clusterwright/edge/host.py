@@ -41,7 +41,10 @@ class Host:
     name: str
 
     def run(self, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
-        """Run a shell command as the login user; code 255 means that the host is unreachable."""
+        """Run a shell command as the login user on this host over SSH, at most `timeout_s`, and return its result.
+
+        Code 255 means that the host is unreachable; nothing is raised.
+        """
         return self.remote.run(self.name, command, stdin=stdin, timeout_s=timeout_s)
 
     def run_root(self, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:

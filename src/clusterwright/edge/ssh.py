@@ -44,7 +44,10 @@ class Remote(Protocol):
         ...
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
-        """Run a shell command on the host; code 255 means that the host is unreachable."""
+        """Run a shell command on the host as the login user, at most `timeout_s`, and return its result.
+
+        Code 255 means that the host is unreachable; nothing is raised.
+        """
         ...
 
 
@@ -119,7 +122,7 @@ class LocalMachine:
         return ("sh", "-c", f"cd 2>/dev/null || cd /; {command}")
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
-        """Run a shell command on this machine, in the home folder of the user, whatever `host` names."""
+        """Run a shell command on this machine, in the user's home folder, whatever `host` names; return its result."""
         return run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
 
 

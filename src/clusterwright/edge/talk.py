@@ -74,7 +74,7 @@ class Talk:
                 return
 
     def result(self) -> CommandResult:
-        """Wait for the program's exit; return its exit code and stderr, with an empty `out`.
+        """Wait until the program exits; return its exit code and stderr, with an empty `out`.
 
         Raises:
             TimeoutExpired: it does not exit within EXIT_TIMEOUT_S.

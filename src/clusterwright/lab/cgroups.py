@@ -40,7 +40,10 @@ def groups(lab: str, host: str = "") -> tuple[Path, ...]:
 
 
 def make(lab: str, host: str) -> tuple[Path, ...]:
-    """Create and return the host's group in every tree, with one child for its keeper and one for its processes."""
+    """Create the control group of a lab's host in every tree, with one child for its keeper and one for its processes.
+
+    Return the paths of the host's groups.
+    """
     for tree in trees():
         parent = tree
         for part in (OURS, lab, host):

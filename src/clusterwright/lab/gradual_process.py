@@ -15,7 +15,10 @@ INTERVAL_S = 2.0
 
 
 def run(name: str, kind: str, host: str, since: float) -> None:
-    """Change the host at intervals until the gradual fault has reached its limit, or is no more in the journal."""
+    """Increase a gradual fault of the host every INTERVAL_S, until it has reached its limit or is undone.
+
+    `since` is when it began; it is undone when the lab's journal no longer has it.
+    """
     continues = True
     while continues:
         time.sleep(INTERVAL_S)

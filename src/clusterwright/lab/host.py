@@ -83,7 +83,7 @@ def files(state: LabState, host: LabHost) -> dict[str, tuple[str, int]]:
 
 
 def make(state: LabState, host: LabHost) -> None:
-    """Create and mount the host's disk over the node image, with its name and keys."""
+    """Create a lab host's disk image, and mount it over the node image as its root, with its name and keys."""
     folder = state.host_folder(host.name)
     for name in ("disk", "root"):
         (folder / name).mkdir(parents=True, exist_ok=True)

@@ -115,7 +115,11 @@ def _bridge(cluster: Cluster, name: str, network: Network) -> Bridge:
 
 
 def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
-    """Return this machine's own address on the network, with its prefix: the highest without a host."""
+    """Return this machine's own address on the lab's network, with its prefix: the highest that no host has.
+
+    Raises:
+        WrightError: `lab-subnet-full`.
+    """
     used_addresses = {host.management for host in cluster.hosts()}
     highest = int(subnet.broadcast_address) - 1
     for number in range(highest, int(subnet.network_address), -1):

@@ -29,7 +29,7 @@ def make(lab: str) -> None:
 
 
 def close(lab: str, address: str = "") -> None:
-    """Close the lab's shared ssh connections to that address, or all of them."""
+    """Kill the lab's shared ssh connections to that address, or all of them, and remove their sockets."""
     for pid in _masters(f"{folder(lab)}/{address}-" if address else f"{folder(lab)}/"):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -36,6 +36,6 @@ def start(lab: LabState, control: str) -> LabState:
 
 
 def stop(lab: LabState) -> None:
-    """Kill the lab's power switch, with its running requests, if it runs."""
+    """Kill the process of the lab's power switch, with its running requests; nothing happens if it does not run."""
     if lab.switch is not None and boot.is_running(lab.switch):
         os.killpg(lab.switch.pid, signal.SIGKILL)

@@ -118,7 +118,7 @@ def labs() -> tuple[str, ...]:
 
 
 def write(state: LabState) -> LabState:
-    """Write the lab's journal atomically; return the state for the next step."""
+    """Write the lab's journal, lab.json, atomically, and return the same state."""
     write_file_atomic(state.folder / "lab.json", _JSON.dump_json(state, indent=2) + b"\n", mode=0o600)
     return state
 

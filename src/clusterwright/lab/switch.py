@@ -72,7 +72,10 @@ def _has_ended(child: int) -> bool:
 
 
 def _serve_request(name: str, line: socket.socket) -> int:
-    """Serve one request to the power switch: {verb, hosts} in, {host: error or state} out; return 0."""
+    """Serve one request of a connection to the power switch, and close it; return 0.
+
+    One line of JSON comes in, {verb, hosts}, and one goes out, {host: power state, error or ""}.
+    """
     with line:
         line.settimeout(REQUEST_S)
         with line.makefile("rwb") as stream:

@@ -93,7 +93,7 @@ def _existing_lab(cluster: Cluster) -> LabState | None:
 
 
 def _wake(lab: LabState, cluster: Cluster, log: Log) -> LabState:
-    """Boot the hosts of a lab that shut down by themselves (`poweroff`); return its state.
+    """Boot those hosts of a lab that shut down by themselves (`poweroff`), and wait for them; return its state.
 
     Hosts killed or powered down on purpose stay down.
     """

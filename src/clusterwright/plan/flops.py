@@ -129,7 +129,7 @@ def head(model: Architecture) -> float:
 
 
 def forward(model: Architecture, seq_len: float) -> float:
-    """Forward FLOPs per token of the whole model."""
+    """FLOPs of a forward pass through the whole model, per token, at this sequence length."""
     parts = mix(model)
     return (
         parts.attention * (attention_matrices(model) + attention_core(model, seq_len))

@@ -51,7 +51,7 @@ def pick(condition: Any, yes: Real, no: Real) -> Real:
 
 
 def ceil(value: Real) -> Real:
-    """Round a number or an array up to whole numbers."""
+    """Round a number, or each element of an array, up to a whole number, still as a float."""
     if is_array(value):
         import numpy as np
 

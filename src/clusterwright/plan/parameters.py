@@ -64,12 +64,12 @@ class Parameters:
 
     @property
     def total(self) -> float:
-        """Total parameters of the model."""
+        """Number of all parameters of the model."""
         return self._body(self.experts) + self._ends
 
     @property
     def active(self) -> float:
-        """Active parameters: those that one token uses, with only its routed experts; MTP layers left out."""
+        """Number of active parameters, which one token uses: of experts only the routed ones, without MTP layers."""
         return self._body(self.experts_per_token) - self.mtp_layers * self.mtp_layer - self.mtp + self._ends
 
     @property

@@ -130,7 +130,7 @@ class Exposed:
         return {"communicated": self._all_s, "communicated_of": self._of_s} if new else {}
 
     def close(self) -> None:
-        """Remove all hooks from the models."""
+        """Remove the hooks that measure waits from all models."""
         for backward_pass in self._passes:
             backward_pass.close()
 

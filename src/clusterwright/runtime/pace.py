@@ -63,7 +63,7 @@ class Pace:
         self._previous_slow: Slow | None = None  # at the news before it
 
     def begin(self) -> None:
-        """Start the clock of a step, and the GPU timer if there is one."""
+        """Start the clock of a step, and the GPU timer if there is one; called before the step."""
         self._began = time.monotonic()
         if self._timer:
             self._timer.begin()
@@ -121,9 +121,9 @@ class Pace:
         return True
 
     def report(self, log: Events, step: int) -> None:
-        """Write the `straggler` events: the straggler and the recovered rank write their own, as these carry the host.
+        """Write `straggler` events to the log: a rank that became one, and one that recovered, each write their own.
 
-        The straggler also writes a line to its log.
+        So the event carries the host. The straggler also writes a line to its log.
         """
         if self._rank == _rank(self._previous_slow) != _rank(self.slow):
             log.write("straggler", step=step, ratio=1.0, over=True)
@@ -215,7 +215,7 @@ class Mean:
         self._sum, self.count = 0.0, 0
 
     def add(self, value: float) -> None:
-        """Add a value to the mean."""
+        """Add a value to the running mean."""
         self._sum, self.count = self._sum + value, self.count + 1
 
     @property

@@ -98,7 +98,7 @@ def alerts() -> tuple[Alert, ...]:
 
 
 def read(name: str, text: str) -> Alert:
-    """Parse an alert's file; `for` defaults to 0 s.
+    """Return an alert, parsed from the TOML text of its file; `for` defaults to 0 s.
 
     Raises:
         ValueError: it has an unknown or missing key, or an unknown component, severity or incident.

@@ -156,7 +156,11 @@ CONTEXT = 4096  # default tokens per served sequence
 
 
 def read_scenario(text: str) -> Scenario | None:
-    """Return the scenario of that name; None for an empty text."""
+    """Return the scenario of that name; None for an empty text.
+
+    Raises:
+        WrightError: no scenario has that name.
+    """
     if not text or text in set(Scenario):
         return Scenario(text) if text else None
     fix = unknown_name_fix(text, Scenario)

@@ -94,7 +94,11 @@ def cost(
 def _read_prices(
     gpu: str, rent_options: RentOptions, catalog: Path | None
 ) -> tuple[Gpu, UserCatalog | None, ExchangeRate | None, list[str]]:
-    """Return the GPU, the catalog in the requested currency and cloud, the user's rate and the rates as text."""
+    """Return the GPU, the catalog in the requested currency and cloud, the user's exchange rate, and rates as texts.
+
+    Raises:
+        WrightError: no GPU or cloud has the name, or the rate is invalid.
+    """
     from clusterwright.catalog import gpu as find_gpu
     from clusterwright.catalog.exchange import BASE
     from clusterwright.catalog.user_catalog_file import load_user_catalog

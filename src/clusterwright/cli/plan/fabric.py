@@ -130,7 +130,10 @@ def fabric(
 def find(
     join: Join, trained: Trained, kind: str, money_options: MoneyOptions
 ) -> tuple[FabricReport, list[str]]:
-    """Return the report of the networks: designed, compared and chosen; and the exchange rates of its prices."""
+    """Design and compare the networks; return the report, and texts of the exchange rates of its prices.
+
+    With `trained.model` the step times of that training are compared too.
+    """
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan import fabric as design_fabric
     from clusterwright.plan import training

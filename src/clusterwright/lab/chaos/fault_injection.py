@@ -62,7 +62,9 @@ def inject_fault(
     remote: Remote,
     training_run: TrainingRun,
 ) -> None:
-    """Inject the planned fault on the host, and a second one where the kind has it.
+    """Inject the planned fault on the host, and the second one, on another host, that some kinds have.
+
+    Depending on the kind that is a fault of the lab, a torn checkpoint, or a signal to ranks.
 
     Raises:
         WrightError: The lab cannot inject it, or the host has no rank.

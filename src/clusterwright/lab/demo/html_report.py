@@ -31,7 +31,7 @@ STATUSES = (N_("ok"), N_("warn"), N_("fail"), N_("unknown"), N_("skipped"))  # o
 
 
 def render_html(report: DemoReport) -> str:
-    """Return the whole HTML page of the demo."""
+    """Return the HTML page of the demo's report: figures, cluster, timeline, loss curves and how to repeat it."""
     folder = Path(__file__).parent
     english, chinese = headline(report)
     heading = _("The cluster") if report.cluster else _("The machine")

@@ -7,7 +7,7 @@ from clusterwright.lab.demo.report import DemoReport
 
 
 def headline(report: DemoReport) -> tuple[str, str]:
-    """Return the headline of the demo's page in both languages."""
+    """Return the headline of the demo's page, in English and Chinese: the fault and the outcome, or that it failed."""
     if report.fault is None or not report.ok:
         return bilingual("The demo did not do all that it claims.")
     step = report.fault["at_step"]

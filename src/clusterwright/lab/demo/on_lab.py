@@ -188,7 +188,7 @@ def _restore_host(
 
 
 def _tear_down(cluster: Cluster, facts: DemoFacts, talk: Talk) -> None:
-    """Remove the lab, and store in `facts` what is left of it on the machine."""
+    """Remove the lab, if there is one, and store in `facts` what is left of it on the machine."""
     folder = state.folder(cluster.name)
     if state.read(cluster.name) is None:
         facts.leftovers = ()

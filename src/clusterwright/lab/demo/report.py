@@ -128,7 +128,7 @@ class DemoReport:
 
 
 def report(facts: DemoFacts) -> DemoReport:
-    """Return the demo's report from what was observed, with the list of claims that do not hold."""
+    """Return the demo's report from what was observed; its `problems` are the claims that do not hold."""
     with_fault, uninterrupted = (
         event_metrics.completed_steps(facts.faulted),
         event_metrics.completed_steps(facts.uninterrupted),

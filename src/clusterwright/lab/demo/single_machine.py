@@ -76,9 +76,9 @@ def _start(job: Job, folder: Path, runs: list[RunFolder], talk: Talk, clock: Clo
 
 
 def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lanes.InjectedFault:
-    """Kill the last rank with SIGKILL, as the kernel does when memory runs out; return the fault.
+    """Wait for the step for the fault, kill the last rank with SIGKILL, and return the fault once it trains again.
 
-    Waits until a step after it has completed.
+    SIGKILL is what the kernel sends when memory runs out.
     """
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)

@@ -46,7 +46,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Remove the library that skews the clock and restart the same services; return the lab's state.
+    """Remove the library that skews the clock of services, and restart these; return the lab's state.
 
     A host that has booted since is already correct.
     """

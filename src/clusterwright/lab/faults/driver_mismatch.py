@@ -32,6 +32,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Give the GPU driver's library and kernel module the same version again; return the lab's state."""
+    """Give the simulated GPU driver's library and kernel module the same version again; return the lab's state."""
     chosen(lab, host, options).clear_driver_values("driver-mismatch")
     return lab

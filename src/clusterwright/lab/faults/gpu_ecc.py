@@ -22,6 +22,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Reset the GPU's error counters, as with a replaced GPU; return the lab's state."""
+    """Reset the simulated GPU's error counters, as with a replaced GPU; return the lab's state."""
     chosen(lab, host, options).clear_values("gpu-ecc")
     return lab

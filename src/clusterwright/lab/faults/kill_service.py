@@ -40,7 +40,10 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Start the killed service with its own restart setting; harmless if the host has booted since."""
+    """Start the killed service, and restore its own restart setting; return the lab's state.
+
+    Harmless if the host has booted since.
+    """
     name = options["service"]
     must(lab, host, "rm", "-f", _DROP_IN.format(name))
     must(lab, host, "systemctl", "daemon-reload")

@@ -20,7 +20,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Bring the host's links up, unless the host is killed: then they come up with it; return the lab's state."""
+    """Bring the host's links up, unless the host is killed, whose links come up with it; return the lab's state."""
     if not any(fault.kind == "kill-host" and fault.host == host.name for fault in lab.faults):
         network.set_links(links(host, options), up=True)
     return lab

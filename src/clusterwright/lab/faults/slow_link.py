@@ -17,7 +17,7 @@ DEFAULT_RATE = "10Mbit/s"  # a hundredth of the slowest Ethernet that clusters s
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise an error if the rate is invalid."""
+    """Raise a WrightError if the option `rate` is invalid; else do nothing."""
     _rate(options)
 
 

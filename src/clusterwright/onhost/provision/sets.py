@@ -219,7 +219,7 @@ def install(host: LocalHost, name: str) -> None:
 
 
 def refuse_foreign_hold(host: LocalHost, todo: List[Json]) -> None:
-    """Raise HoldError if somebody pinned one of the packages by hand."""
+    """Raise HoldError if somebody has held by hand one of the packages about to change (`todo`) or a sibling."""
     installed_versions, ours = packages.installed(host), packages.managed_hold(host)
     foreign_hold = {name for name in packages.hold_siblings(host, todo) if name not in ours}
     foreign_hold |= {

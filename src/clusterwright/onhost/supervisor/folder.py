@@ -31,9 +31,9 @@ class Folder:
         return os.path.exists(self.path_to(name))
 
     def write(self, name: str, document: Dict[str, Any]) -> bool:
-        """Write a JSON document to a file of the run's folder atomically; return False if the storage fails.
+        """Write a JSON document to a file of the run's folder atomically; return True on success.
 
-        Such a failure must not end a training.
+        False if the storage fails, which is printed: such a failure must not end a training.
         """
         try:
             write_atomic(self.path_to(name), json.dumps(document), durable=False)
@@ -69,7 +69,11 @@ class Folder:
         return True
 
     def token(self) -> str:
-        """Return the run's secret, creating it if it does not exist; only the run's user can read it (mode 0600)."""
+        """Return the run's secret, which the first call of any process creates; only the run's user can read it (0600).
+
+        Raises:
+            OSError: the file stays incomplete.
+        """
         self.claim("token", secrets.token_hex(32))
         # the creator writes 64 bytes; 5 s is ten thousand times what that takes
         deadline = time.monotonic() + 5

@@ -148,7 +148,10 @@ class Keeper:
         self._idle_since = time.monotonic() + STALLED_S  # until its first heartbeat
 
     def _collect(self) -> None:
-        """Forget children that have ended; a supervisor that failed by itself would fail again, and ends the run."""
+        """Forget an agent or supervisor of this host that has ended.
+
+        A supervisor that failed by itself would fail again, so it ends the run as failed.
+        """
         if self._agent and self._agent.poll() is not None:
             self._agent = None
         code = self._supervisor.poll() if self._supervisor else None

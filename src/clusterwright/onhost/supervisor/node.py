@@ -67,7 +67,10 @@ class Agent:
         self._heartbeat: Optional[HeartbeatThread] = None
 
     def serve(self) -> int:
-        """Follow one supervisor after the other until one ends the run (return 0) or none is left (return 1)."""
+        """Connect to the supervisor and follow its orders, then those of the next one, until the run ends.
+
+        Return 0 if a supervisor ended the run, 1 if no supervisor is left. Ranks are ended after each.
+        """
         while True:
             line = self._connect()
             if line is None:

@@ -17,7 +17,10 @@ def purchase(figures: Figures, nodes: float) -> float:
 
 
 def fixed_a_year(figures: Figures, nodes: float) -> float:
-    """Fixed cost per year, without energy: depreciation, staff, support and colocation."""
+    """Fixed cost of `nodes` nodes per year in the currency of the figures: depreciation, staff, support, colocation.
+
+    Energy is not included.
+    """
     bought = purchase(figures, nodes)
     write_off = bought * (1 - figures.residual_share) / figures.life_years
     colocation = nodes * figures.node_kw * figures.colocation * 12

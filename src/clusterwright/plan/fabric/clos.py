@@ -31,7 +31,7 @@ class Leaves:
 
     @property
     def count(self) -> int:
-        """Number of leaves of all rails."""
+        """Number of leaf switches of all rails."""
         return self.rails * self.units
 
 

@@ -56,7 +56,7 @@ class Cells:
         return cls({name: _cell(name, row.get(name)) for name in COLUMNS})
 
     def text(self, column: str) -> str:
-        """Return the text of a cell; "" if blank."""
+        """Return the text of the row's cell in this column; "" if it is blank."""
         return self.row[column]
 
     def integer(self, column: str) -> int | None:

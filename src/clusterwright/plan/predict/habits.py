@@ -75,9 +75,11 @@ def expert_tensor(cells: Cells, setting: Setting, tp: int) -> int:
 
 
 def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> int:
-    """Return model chunks per stage; default: the most that divide the stage's layers, if microbatches allow it.
+    """Return the number of model chunks per pipeline stage (virtual stages) of the row or its flags, else a default.
 
-    1 without a pipeline, or in software of a year before it interleaved by default. A default above 1 adds a note.
+    The default is the most that divide the stage's layers, if microbatches allow it; above 1 it adds a note. 1 without
+    a
+    pipeline, or in software of a year before it interleaved by default.
     """
     text = setting.settings.get("VP", "")
     requested = cells.integer("interleave") or (int(text) if text.isdigit() else 0)

@@ -151,7 +151,10 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
 
 
 def _least_stages(cells: Cells, setting: Setting, degree: int) -> int:
-    """Return the lowest power of two of stages for which replicas divide the batch; 1 if there is none up to 128."""
+    """Return the fewest pipeline stages, a power of two up to 128, with which replicas divide the batch; else 1.
+
+    `degree` is the GPUs of a stage.
+    """
     batch = cells.integer("global_batch") or setting.gpus
     able = (1 << power for power in range(8) if setting.gpus % (degree << power) == 0)
     return next((pp for pp in able if batch % (setting.gpus // (degree * pp)) == 0), 1)
@@ -193,7 +196,7 @@ def _replicas(cells: Cells, setting: Setting, degree: int) -> int:
 
 
 def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
-    """Add a problem to the row if tp does not divide the heads or pp the layers."""
+    """Add a problem to the row if `tp` does not divide the attention heads, or `pp` the layers; raise nothing."""
     heads = setting.model.heads
     if heads % tp:
         message = _("{heads} heads are not divisible by tp {tp}", heads=heads, tp=tp)

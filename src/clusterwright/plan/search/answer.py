@@ -102,9 +102,9 @@ def _nothing_divides(training: Training, machine: Machine, refused: Mapping[str,
 
 
 def loses(plan: Plan, best: Plan) -> str:
-    """Explain in one sentence why a layout is slower than the best: the part of its time that grew most.
+    """Return one sentence on why a layout is slower than the best: the part of its time that grew most.
 
-    Of a layout that is not slower it names the order of ties.
+    Of a layout that is not slower it says that the order of ties decides.
     """
     total, least = float(plan.time.total), float(best.time.total)
     grown = {name: float(getattr(plan.time, name)) - float(getattr(best.time, name)) for name in TIME}

@@ -64,7 +64,10 @@ class MemoryFilter:
         return Fitting(merged, schedule, memory, np.concatenate([part.feasible for part in parts]))
 
     def _parts(self, block: SearchBlock, schedule: Schedule, hopeless: Array) -> Iterator[Fitting]:
-        """Yield the result for small batches of rows, smallest microbatch first."""
+        """Yield which layouts fit the memory for small batches of the block's rows, smallest microbatch first.
+
+        Rows of a mesh that is `hopeless` are skipped: nothing fits in it.
+        """
         rows = block.rows
         order = np.argsort(rows.columns["micro_batch"], kind="stable")
         size = max(1, self.lot * len(rows) // block.valid.size)

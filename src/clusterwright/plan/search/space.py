@@ -39,7 +39,7 @@ class Rows:
         return len(self.columns["mesh"])
 
     def select(self, which: Array | slice) -> Rows:
-        """Return the rows that an index array, a mask or a slice selects."""
+        """Return only the rows that an index array, a mask or a slice selects, as Rows."""
         columns = {name: column[which] for name, column in self.columns.items()}
         return Rows(columns, self.interleave, self.sequence)
 
@@ -87,7 +87,10 @@ def rows_of(meshes: Sequence[Mesh], training: Training, options: Options) -> lis
 def block_of(
     rows: Rows, training: Training, machine: Machine, options: Options, schedule: Schedule
 ) -> SearchBlock:
-    """Build the block of all choices of some rows for one schedule."""
+    """Return all layouts of some rows for one schedule, as arrays, with which of them are valid.
+
+    They combine recompute, sequence parallelism, ZeRO, offload and interleaving.
+    """
     row = {name: column[:, None, None, None] for name, column in rows.columns.items()}
     passes = [
         (float(recompute_level), float(spread))

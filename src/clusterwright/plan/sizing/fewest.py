@@ -99,7 +99,7 @@ class Sized:
 
     @property
     def gpu_hours(self) -> float:
-        """GPU-hours of the training."""
+        """GPU-hours of the training: its predicted hours times the GPUs."""
         return self.hours * self.gpus
 
     @property

@@ -54,7 +54,9 @@ def size(
 def answer(
     workload: Workload, deadline_s: float, hardware: Gpu | Machine, assumptions: Assumptions, sharing: Sharing
 ) -> Answer:
-    """Return the smallest size that meets the deadline with a GPU, or the time on a machine, also if beyond it.
+    """Return the smallest size that meets the deadline if `hardware` is a GPU; on a machine, how long it takes.
+
+    The latter also if that is beyond the deadline.
 
     Raises:
         WrightError: `size-does-not-fit`, `deadline-impossible`.

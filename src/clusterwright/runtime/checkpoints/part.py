@@ -151,7 +151,10 @@ def seal(plan: Layout, memory_of_part: torch.Tensor) -> Part:
 
 
 def finish(plan: Layout, memory_of_part: torch.Tensor, sums: bytes, name: str) -> Part:
-    """Write header and checksums in front of the tensors of a part in memory; return the part's record."""
+    """Write header and checksums in front of the tensors of a part in memory; return the part's record.
+
+    That has name, bytes and the SHA-256 of the front.
+    """
     front = plan.head + sums
     memory.view(memory_of_part[: len(front)])[:] = front
     return Part(name, plan.bytes, hashlib.sha256(front).hexdigest())

@@ -153,7 +153,13 @@ class Keeper:
 
 
 def check(folder: Path) -> manifest.Manifest:
-    """Verify every byte of a checkpoint and return its manifest; raise Damaged or OSError if it is not intact."""
+    """Read and verify every byte of a checkpoint, and return its manifest.
+
+    Raises:
+        Damaged: a part differs from its checksums, or the manifest is invalid.
+        OtherFormat: this version does not read its format.
+        OSError: a file cannot be read.
+    """
     saved_manifest = manifest.read(folder)
     for part in saved_manifest.parts:
         disk.verify(folder, part)

@@ -96,7 +96,7 @@ class FileSource:
             offset += count
 
     def close(self) -> None:
-        """Close the file of the part."""
+        """Close the file of the checkpoint's part."""
         self._file.close()
 
 

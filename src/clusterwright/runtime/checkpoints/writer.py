@@ -58,7 +58,7 @@ class Unable:
         """Do nothing: there is no copy to wait for."""
 
     def close(self) -> None:
-        """Do nothing: no pipe is open."""
+        """Do nothing, as this writer has no pipe open."""
 
 
 class Writer:

@@ -144,9 +144,9 @@ def staged(
 def update(
     run: Run, model: nn.Module, optimizer: torch.optim.Optimizer, total: Tensor, options: Common
 ) -> None:
-    """Clip gradients, set the learning rate and run one optimizer step, unless loss or norm are not finite.
+    """Clip gradients, set the learning rate and run one optimizer step; no step if loss or norm are not finite.
 
-    Gradients are cleared afterwards in any case.
+    Gradients are cleared afterwards in any case. `total` is this rank's share of the loss.
     """
     run.scaler.unscale_(optimizer)
     norm = run.clip(model, options.clip)

@@ -30,9 +30,9 @@ class Common:
 
 
 def parse(kind: type[Kind], arguments: Sequence[str] | None) -> Kind:
-    """Return the options of a recipe from a command line; None: that of this process.
+    """Return the options of a recipe, a dataclass `kind`, from a command line; None: that of this process.
 
-    A job file's `arguments` are passed as `--name=value`.
+    A job file's `arguments` are passed as `--name=value`. On a bad argument the process exits.
     """
     parser = argparse.ArgumentParser(prog=kind.__module__.rpartition(".")[2])
     for field in fields(kind):

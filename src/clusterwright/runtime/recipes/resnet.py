@@ -73,7 +73,7 @@ class Classes:
         """Return None: images are not tokens."""
 
     def loss(self, model: nn.Module, piece: Any) -> Tensor:
-        """Return the cross-entropy of these images, summed."""
+        """Return the cross-entropy of these images, summed over them."""
         scores, classes = self._scores(model, piece)
         return F.cross_entropy(scores, classes, reduction="sum")
 

@@ -47,7 +47,7 @@ class Fetched:
         self._offset += self._read_into(into)
 
     def close(self) -> None:
-        """Close the connection to the other host's agent."""
+        """Close the connection to the other host's agent, from which the part is read."""
         self._stream.close()
         self._connection.close()
 

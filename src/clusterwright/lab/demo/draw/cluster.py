@@ -71,7 +71,7 @@ def fate(report: DemoReport, host: str, role: str = "compute") -> Fate:
 
 
 def _above(drawn: DrawnCluster, width: float) -> tuple[Box, ...]:
-    """Return the boxes of hosts that do not compute, centered at the top."""
+    """Return the boxes, for drawing, of hosts that do not compute, in a row centered at the top."""
     hosts = [host for host in drawn.hosts if host.role != "compute"]
     wide = min(WIDEST, (width - AIR * (len(hosts) - 1)) / max(1, len(hosts)))
     left = (width - len(hosts) * wide - AIR * (len(hosts) - 1)) / 2
@@ -79,7 +79,7 @@ def _above(drawn: DrawnCluster, width: float) -> tuple[Box, ...]:
 
 
 def _beneath(drawn: DrawnCluster, width: float, top: float) -> tuple[Box, ...]:
-    """Return the boxes of compute hosts, as many in a row as can be read."""
+    """Return the boxes, for drawing, of compute hosts, in rows from `top` down, as many in a row as can be read."""
     hosts = [host for host in drawn.hosts if host.role == "compute"]
     in_row = min(max(1, len(hosts)), 2 if is_narrow(width) else 4)
     wide = min(WIDEST, (width - AIR * (in_row - 1)) / in_row)

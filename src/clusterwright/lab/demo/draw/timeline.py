@@ -36,7 +36,7 @@ LABELS = {
 
 
 def timeline(report: DemoReport, width: float) -> str:
-    """Return the SVG of what happened when, from the job's start to its end."""
+    """Return an SVG image of what happened when in the demo, a row for each host or rank, from the job's start on."""
     left = 82.0 if is_narrow(width) else 92.0
     ends = [span.end for lane in report.lanes for span in lane.spans] + [
         marker.time for marker in report.marks

@@ -60,7 +60,10 @@ def _sections(text: str) -> tuple[str, ...]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the output of nvidia-smi for these arguments; return the real program's exit code, 15 for a lost GPU."""
+    """Print the output of nvidia-smi for these arguments, from the simulated GPUs; return its exit code.
+
+    The codes are those of the real program, such as 15 for a lost GPU.
+    """
     options = _parser().parse_args(arguments)
     if options.help_query_gpu:
         print("\n".join(sorted(fields())))  # noqa: T201 (a program)

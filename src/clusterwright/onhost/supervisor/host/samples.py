@@ -26,7 +26,7 @@ class Samples:
         self._begun = self._due = float("inf")
 
     def begin(self, now: float) -> None:
-        """Start the schedule of samples anew, for the ranks of a new generation."""
+        """Start the schedule of samples anew at `now` (monotonic), for the ranks of a new generation."""
         self._begun, self._due = now, now + SHORTEST_S
 
     def poll(self, pids: Sequence[int], pages: Optional[Pages], generation: int, now: float) -> None:

@@ -78,7 +78,10 @@ def judge_srun(line: str, *, name: str, row: str, statement: str, has_gpus: bool
 
 
 def _value(tokens: list[str], short: str, long: str) -> int:
-    """Return the number of an option in any of its forms: `-N4`, `-N 4`, `--nodes=4`, `--nodes 4`; 0 without it."""
+    """Return the number that an option has in a command line; 0 without it, or if it is no number.
+
+    Its forms are `-N4`, `-N 4`, `--nodes=4` and `--nodes 4`.
+    """
     for index, token in enumerate(tokens):
         text = ""
         if token in {short, long}:

@@ -260,7 +260,10 @@ def multi_node_efficiency() -> Checked:
 
 
 def _efficiency(kind: str, gbit_per_s: float) -> float:
-    """Return the throughput of two servers of 4 A40 over twice that of one, with one port each."""
+    """Return the scaling efficiency from one server to two of 4 A40 each: their throughput over twice that of one.
+
+    They have one port each, of this kind and rate.
+    """
     one_server = machine(gpu("a40"), 4, Wiring(4, 4, "infiniband", 1, 100 * GBIT))
     two = over(machine(gpu("a40"), 8, Wiring(4, 4, "infiniband", 1, 100 * GBIT)), kind, 1, gbit_per_s * GBIT)
     return _a40_step_s(one_server) / _a40_step_s(two)

@@ -64,7 +64,7 @@ class Figure:
 
     @property
     def tool(self) -> str:
-        """Name of the program that measures it."""
+        """Name of the perftest program that measures the figure, such as `ib_write_bw`."""
         return f"ib_{self.verb}_{'lat' if self.is_latency else 'bw'}"
 
 
