@@ -153,7 +153,7 @@ class Watched:
             (self._run / "ended.json").write_text(json.dumps(document))
 
     def _begin(self, environ: dict[str, str]) -> None:
-        """Write the run's record and first events, which a supervisor would have written; remove an old `ended.json`."""
+        """Write the run's record and first events, as a supervisor would have done; remove an old `ended.json`."""
         job = {"name": environ.get("SLURM_JOB_NAME", ""), "account": environ.get("SLURM_JOB_ACCOUNT", "")}
         record = {"run": self._run.name, "submitted": time.time(), "local": False, "job": job}
         with suppress(OSError):  # left by an earlier start of a requeued job
