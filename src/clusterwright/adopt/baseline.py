@@ -64,7 +64,7 @@ def baseline_path(cluster_file: Path) -> Path:
 
 
 def host_baseline(host: RecordedHost) -> HostBaseline:
-    """Return the settings in the texts of a host."""
+    """Return the limits, units and firewall of a host, parsed from the texts recorded of it, to compare later."""
     states = (line.split()[:2] for line in host.units.splitlines() if len(line.split()) > 1)
     return HostBaseline(
         limits=_lines_by_file(host.limits),
@@ -113,7 +113,10 @@ def parse_baseline(text: str) -> Baseline:
 
 
 def baseline_differences(cluster: Cluster, old: HostBaseline, new: HostBaseline) -> Iterator[Difference]:
-    """Yield what a host has changed since its baseline, of roles that the cluster file does not manage."""
+    """Yield what a host has changed in limits, units and firewall since its baseline (`old`).
+
+    Only of roles that the cluster file does not manage.
+    """
     if not cluster.manages("limits"):
         yield from _file_differences("limits", old.limits, new.limits)
     watched = {unit for unit, role in UNIT_ROLES.items() if not cluster.manages(role)}

@@ -88,7 +88,9 @@ class Adopted:
 
 
 def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Adopted:
-    """Return the site's files as values of a cluster file.
+    """Return the site's Slurm files and facts as values of a cluster file, with what that cannot hold.
+
+    `version` is that of the site's Slurm.
 
     Raises:
         WrightError: `no-nodes`: slurm.conf has no host or no partition that a cluster file can have.
@@ -319,7 +321,7 @@ def _placeholders(
     host_addresses: Mapping[str, IPv4Address],
     facts: SiteFacts,
 ) -> Iterator[str]:
-    """Yield the cluster file's fields whose values are placeholders, as they are not known."""
+    """Yield the cluster file's fields, as text, whose values are placeholders, because the site's are not known."""
     yield "networks.management.rate"
     if not facts.os:
         yield "os"

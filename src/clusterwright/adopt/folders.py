@@ -94,7 +94,10 @@ def mounted_folders(host: RecordedHost) -> dict[str, SharedFolder]:
 
 
 def _nfs_options(text: str) -> tuple[str, ...] | None:
-    """Return the options of an fstab line that a cluster file can have; None if it cannot have one of them."""
+    """Return the NFS options of an fstab line as a cluster file has them, without general ones such as `rw`.
+
+    None if a cluster file cannot have one of them.
+    """
     options = [option for option in text.split(",") if option and option not in _GENERAL_OPTIONS]
     options = [option for option in options if not option.startswith("x-")]
     is_known = all(name.partition("=")[0] in NFS_OPTIONS and _OPTION.fullmatch(name) for name in options)

@@ -52,7 +52,7 @@ def _placeholders(
 
 
 def _runs(hosts: Iterable[str], host_addresses: Mapping[str, IPv4Address]) -> Iterator[list[str]]:
-    """Yield the hosts in runs of consecutive addresses."""
+    """Yield the hosts, in their order, in lists of consecutive addresses."""
     run: list[str] = []
     for host in hosts:
         if run and host_addresses[host] != host_addresses[run[-1]] + 1:

@@ -93,7 +93,10 @@ def _all_meanings(conf: SlurmConf, kind: str) -> set[Meaning]:
 
 
 def _folded(kind: str, meanings: set[Meaning]) -> list[str]:
-    """Return the meanings of a file as texts; in gres.conf, hosts with equal meanings are one text."""
+    """Return what a file's lines say as sorted texts, by which files are compared.
+
+    In gres.conf, hosts with equal devices share one text.
+    """
     if kind != "gres.conf":
         return sorted(" ".join(filter(None, meaning[1:])) for meaning in meanings)
     hosts: dict[Meaning, list[str]] = {}

@@ -235,7 +235,7 @@ def _inverted(
 
 
 def _eighths(channels: float) -> int:
-    """Round channels to a multiple of eight, never down by more than a tenth (1801.04381)."""
+    """Round a number of channels to the nearest multiple of eight, but never down by more than a tenth (1801.04381)."""
     rounded = max(8, int(channels + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * channels else rounded
 

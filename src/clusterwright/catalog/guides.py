@@ -34,7 +34,7 @@ class WrongInstruction:
 
 @cache
 def guide_lines() -> tuple[GuideLine, ...]:
-    """Return the lines of guide_lines.toml."""
+    """Return the lines of field guides that guide_lines.toml lists."""
     return tuple(GuideLine(name, **entry) for name, entry in _read("guide_lines").items())
 
 

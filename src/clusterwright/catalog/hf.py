@@ -165,7 +165,7 @@ def _layers(read: _HfReader, values: dict[str, Any]) -> None:
 
 
 def _heads(read: _HfReader, values: dict[str, Any], kind: str) -> None:
-    """Set the number of key-value heads (default: all heads), and the width of one head (default: an even share).
+    """Set `kv_heads` (default: all heads) and `head_dim`, the width of one head (default: an even share), in `values`.
 
     Sizes that do not divide add a finding.
     """
@@ -213,7 +213,10 @@ def _widths(read: _HfReader, values: dict[str, Any], family: Family) -> None:
 
 
 def _window(read: _HfReader, values: dict[str, Any], family: Family) -> None:
-    """Set the sliding window; none if it is as long as the context. `window_every` is from the file if present."""
+    """Set `window`, the sliding window of attention, in `values`: 0 if it has none, or it is as long as the context.
+
+    With a window also set `window_every`: of so many layers one has full attention.
+    """
     longest = read.may(("max_position_embeddings",))
     if not values.get("window") or (longest and values["window"] >= longest):
         values["window"] = 0

@@ -27,7 +27,7 @@ class Kind:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Return every row of data/kubernetes.csv by kind."""
+    """Return every kind of Kubernetes object in the table data/kubernetes.csv by its name, with API and releases."""
     return {
         row["kind"]: Kind(row["kind"], row["api"], _pair(row["first"]), row["operator"], row["releases"])
         for row in rows("kubernetes")

@@ -25,7 +25,10 @@ def prices(extra: UserCatalog | None = None) -> tuple[Price, ...]:
 
 
 def price(item: str, deal: Deal, extra: UserCatalog | None = None) -> Price | None:
-    """Return the price of one item under one deal; None if unknown."""
+    """Return the price of one item, such as a GPU, under one deal (such as buying); None if the catalog has none.
+
+    Prices of the user's catalog `extra` come first.
+    """
     return next((quote for quote in prices(extra) if (quote.item, quote.deal) == (item, deal)), None)
 
 

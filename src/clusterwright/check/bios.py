@@ -34,7 +34,7 @@ class BiosMenu(BaseModel):
 
 @cache
 def pages() -> tuple[BiosMenu, ...]:
-    """Return every setting of bios.toml."""
+    """Return the rows of bios.toml, which tell where in a maker's BIOS menus a setting is."""
     text = Path(__file__).with_name("bios.toml").read_text(encoding="utf-8")
     return tuple(BiosMenu.model_validate(row) for row in tomllib.loads(text)["page"])
 

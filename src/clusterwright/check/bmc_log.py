@@ -101,7 +101,7 @@ def _reading(event: SelEvent) -> float:
 
 
 def _period(kind: Heat, worst: SelEvent, end: datetime | None) -> Iterator[HeatPeriod]:
-    """Yield the period; nothing if the BMC's clock was not set at its begin."""
+    """Yield one period of heat, from its worst event to `end`; nothing if the BMC's clock was not set at its begin."""
     match = _NUMBER.search(worst.reading)
     unit = worst.reading.partition("Threshold")[2].split(maxsplit=1)[1:]
     reading = " ".join((match[1], *unit)) if match else ""

@@ -55,7 +55,7 @@ class Drain:
 
 
 def drain(node: str, reason: str) -> Drain:
-    """Explain the drain reason of a node, as `scontrol show node` prints it."""
+    """Return who drained a node and why, with the fix, from its drain reason as `scontrol show node` prints it."""
     drain_reason = parse_drain_reason(reason)
     return Drain(drain_reason.origin, *_describe(node, drain_reason))
 

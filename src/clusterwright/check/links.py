@@ -77,7 +77,7 @@ class Broken:
 
 
 def broken(spec: HostSpec, have: GrownCounter, interfaces: dict[str, Interface]) -> Iterator[Broken]:
-    """Yield every exceeded limit of the host's cluster links."""
+    """Yield each error counter of the host's cluster links that grew more than its rule permits."""
     for link, network in _links(spec, have, interfaces).items():
         counters = have.links[link]
         for rule in RULES:

@@ -45,7 +45,7 @@ class Step:
 
 
 def steps(answers: Mapping[str, str]) -> tuple[Step, ...]:
-    """Return the guide's steps for these answers, in order."""
+    """Return the steps of `wright guide` for these answers, in order, each with its command."""
     lab = lab_file(answers)
     of_cluster, of_lab = (cluster_option(Path(file)) for file in (CLUSTER, lab))
     checked = " ".join(dict.fromkeys((CLUSTER, lab, JOB)))

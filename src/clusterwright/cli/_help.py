@@ -40,7 +40,7 @@ class TranslatedHelp(DefaultFormatter):
 
 
 def name_arguments(tree: App, arguments: Sequence[str]) -> None:
-    """Set the usage line of the command that the arguments name, with its optional arguments by name.
+    """Set the usage line of the command that `arguments` name, so that it names the optional arguments.
 
     Cyclopts writes [ARGS] for them.
     """

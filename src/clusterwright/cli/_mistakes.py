@@ -167,7 +167,10 @@ def _drop_tokens(error: CycloptsError, tokens: list[str]) -> list[str]:
 
 
 def _unknown(tokens: Sequence[str], line: _Line, errors: Sequence[CycloptsError]) -> Iterator[CycloptsError]:
-    """Yield one error for all options that the command lacks, unless there is one or the command takes any text."""
+    """Yield one error that names the first option which the command lacks.
+
+    Nothing if `errors` has such an error already, or the command takes any text.
+    """
     is_named = any(isinstance(error, UnknownOptionError) for error in errors)
     takes_any = any(
         argument.parameter.allow_leading_hyphen or "[" in argument.name for argument in line.arguments
@@ -197,7 +200,7 @@ def _invalid(tokens: Sequence[str], line: _Line) -> Iterator[Finding]:
 
 
 def _attach_context(error: CycloptsError, tokens: Sequence[str], line: _Line) -> None:
-    """Give an error what Cyclopts gives to those that it raises."""
+    """Set tokens, command and its names in an error of ours, as Cyclopts does in the errors that it raises."""
     error.root_input_tokens = list(tokens)
     error.app, error.command_chain = line.app, line.command
 

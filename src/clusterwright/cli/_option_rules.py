@@ -36,7 +36,7 @@ class OptionRule:
     is_exempt: Callable[[Values], bool] | None = None
 
     def finding(self, values: Values) -> Finding | None:
-        """Return what is wrong with a line of these options; None if nothing is."""
+        """Return the finding if the options on a line (`values`) contradict this rule; None if they do not."""
         from clusterwright.errors import Finding
 
         present = [option for option in self.options if option in values]
@@ -69,7 +69,7 @@ def _is_learned(values: Values) -> bool:
 
 
 def _changes_users(values: Values) -> bool:
-    """Return True for a line that serves no page."""
+    """Return True if the line adds or removes a user of the web page, and so serves no page."""
     return "--add-user" in values or "--remove-user" in values
 
 
@@ -194,7 +194,10 @@ def contradictions(
 
 
 def _values(arguments: Iterable[Argument]) -> Iterator[tuple[str, object]]:
-    """Yield the options of a line with their values; for a value that its option does not take, the text."""
+    """Yield name and value of each option on the line that has a value which is not empty or false.
+
+    For a value that its option does not take, its text.
+    """
     from cyclopts import CycloptsError
 
     from clusterwright.errors import WrightError

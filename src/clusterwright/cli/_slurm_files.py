@@ -116,9 +116,11 @@ def _included(path: Path, name: str, root: Path | None) -> Path | None:
 
 
 def observe(conf: SlurmConf, root: Path | None, *, resolve: bool) -> SlurmConf:
-    """Return the configuration with what this host, or the file system at `root`, has of its programs and names.
+    """Return the configuration with which of its programs are missing or not executable, and names do not resolve.
 
-    Programs that do not exist, and controllers whose names do not resolve.
+    Programs are searched on this host, or below `root`, if it is one that runs them. Names are those of controllers,
+    with
+    `resolve` or on a host of the cluster.
     """
     name = socket.gethostname().partition(".")[0]
     is_node = name in conf.hosts or name in {node.get("NodeHostname") for node in conf.nodes}
@@ -135,7 +137,10 @@ def observe(conf: SlurmConf, root: Path | None, *, resolve: bool) -> SlurmConf:
 
 
 def _state(program: str, folder: Path, root: Path | None) -> Iterator[str]:
-    """Yield "missing" or "not executable"; nothing for a program that can run, or whose folder cannot be read."""
+    """Yield "missing" or "not executable" for a program that a file of Slurm names.
+
+    Nothing for one that can run, for a pattern, or if its folder cannot be read.
+    """
     if not program or set("*?[%") & set(program):
         return
     path = folder / program if not program.startswith("/") else (root or Path("/")) / program.lstrip("/")

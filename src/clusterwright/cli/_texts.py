@@ -30,7 +30,10 @@ def refuse_texts(arguments: Iterable[Argument]) -> None:
 
 
 def refused_texts(argument: Argument) -> Iterator[Finding]:
-    """Yield a finding for each text of an argument that its type would change."""
+    """Yield a finding for each text of an argument that its type would accept but change.
+
+    These are a fraction where a whole number is needed, and an address where a path is.
+    """
     hints = (argument.hint, *get_args(argument.hint))
     name = argument.name if argument.name.startswith("-") else argument.name.upper()
     for token in argument.tokens:

@@ -79,7 +79,7 @@ def _command(error: CycloptsError) -> str:
 
 
 def _cyclopts_text(error: CycloptsError) -> str:
-    """Return the text of a Cyclopts error on one line."""
+    """Return the text of a Cyclopts error on one line, without the list of commands and the final dot."""
     return " ".join(str(error).split()).partition(" Available commands:")[0].rstrip(".")
 
 

@@ -281,7 +281,7 @@ class _Target:
         return folder_of(self.cluster, is_control=self.local)
 
     def journal(self) -> Journal:
-        """Return heal's journal for this cluster, opened."""
+        """Return the journal of self-healing of this cluster, opened."""
         from clusterwright.heal.loop.setup import journal_of
 
         return journal_of(self.folder())

@@ -27,7 +27,7 @@ _RANGES = {"--teams": (FEWEST_TEAMS, MOST_TEAMS), "--days": (0, LONGEST_D), "--l
 
 
 def _require_range(option: str, value: float) -> None:
-    """Raise WrightError for a figure from which no trace can be generated."""
+    """Raise WrightError if the value of an option for a generated trace is outside of its range; else do nothing."""
     least, most = _RANGES[option]
     if least <= value <= most and value != 0:
         return

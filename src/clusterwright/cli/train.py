@@ -85,7 +85,7 @@ class Typed:
     ] = ()
 
     def overrides(self) -> Overrides:
-        """Return the options that were given as fields of a job file."""
+        """Return what the command line's options set, as fields of a job file; options not given are left out."""
         from clusterwright.launch.resolve import Overrides
 
         values = {
@@ -250,7 +250,7 @@ def _show_environment(job: Job, cluster: Cluster) -> int:
 def _submitted(
     resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, user: str | None
 ) -> RunFolder:
-    """Submit the job as a new run, or without one resume the run `resume`; print and return the run."""
+    """Submit the job as a new run or, without a job, resubmit the ended run `resume`; print and return the run."""
     from clusterwright.launch.submission import resume as resumed
     from clusterwright.launch.submission import submit
 

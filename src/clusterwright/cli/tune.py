@@ -264,7 +264,7 @@ def tuned_training(training_options: TrainingOptions, options: Common) -> int:
 def _on_hosts(
     cluster: Cluster, host_request: HostRequest, search: Callable[[BenchSite], Tuned], most: int | None = None
 ) -> Tuned:
-    """Run the search on allocated hosts, on at most `most` of them, and return its result."""
+    """Allocate hosts by a Slurm job, at most `most`, run the search on them, release them, and return the result."""
     from clusterwright.check.bench.bench_job import choose
     from clusterwright.check.bench.run import on_site
     from clusterwright.edge.clock import SystemClock

@@ -162,7 +162,10 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
 
 @contextmanager
 def _site(cluster: Cluster, users: Users, listener: Listener) -> Iterator[Site]:
-    """Yield the parts of the web page, for a `with` block; close its history at the end."""
+    """Yield the objects that the web page consists of (feed, sessions, actions) for a `with` block.
+
+    Its history file is closed at the end.
+    """
     from clusterwright.edge.clock import SystemClock
     from clusterwright.edge.secrets import state_folder
     from clusterwright.monitor.gather import gather

@@ -108,7 +108,10 @@ def _without_ends(follows: Mapping[str, Sequence[str]]) -> dict[str, Sequence[st
 
 
 def _shortest_cycle(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the shortest cycle through a name; empty if there is none."""
+    """Return the names of the shortest cycle through `start` in a graph, in which `follows` has each name's successors.
+
+    Empty if there is none.
+    """
     previous: dict[str, str] = {}
     names = [start]
     for last in names:  # grows during the loop: breadth first

@@ -84,7 +84,7 @@ def _below(kind: Kind, root: Schema, section: Schema, path: str) -> Iterator[Fie
 
 
 def _inside(kind: Kind, root: Schema, field_path: str, node: Schema) -> Iterator[Field]:
-    """Yield the fields of a section, of named sections, or of a list of sections."""
+    """Yield the fields in a node of the JSON Schema: of a section, of named sections, or of a list of sections."""
     for step, inner in (
         (f".{NAME}", node.get("additionalProperties")),
         ("[]", node.get("items")),

@@ -86,7 +86,10 @@ class FileKind:
 
 
 def kind_of_file(path: PurePath, head: bytes) -> FileKind | None:
-    """Return the kind of a file by its name and its first bytes; None if neither says it."""
+    """Return the kind of a file (such as cluster file, job file or log) by its name and its first bytes.
+
+    None if neither tells it.
+    """
     if kind := _binary(path, head):
         return _file_kind(kind, path)
     text = head.decode(errors="replace")
@@ -150,6 +153,6 @@ def _file_kind(kind: str, path: PurePath) -> FileKind:
 
 
 def wrong_kind(path: PurePath, kind: FileKind, needed: str) -> Finding:
-    """Return the finding of a command that needs something else than the file that it is given."""
+    """Return the finding `other-file`: a command got a file of this kind, but needs what `needed` describes."""
     message = _("{file} is {kind}, but {needed} is needed here", file=path, kind=kind.name, needed=needed)
     return Finding("other-file", message, kind.fix, (Location(str(path)),))

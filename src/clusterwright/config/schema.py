@@ -109,7 +109,7 @@ def _tidy(node: Any, *, names: bool = False) -> Any:
 
 
 def _with_property_names(node: Schema) -> Schema:
-    """Change the schema so that it rejects names that match no pattern of patternProperties, and return it."""
+    """Return the JSON Schema node, changed so that names which match no pattern of patternProperties are rejected."""
     patterns = node.pop("patternProperties", {})
     for pattern, value in patterns.items():
         node |= {"propertyNames": {"type": "string", "pattern": pattern}, "additionalProperties": value}

@@ -208,7 +208,11 @@ _ZONE_FIX = N_("use a name of the tz database, such as UTC or Asia/Shanghai")
 
 
 def _existing_zone(value: str) -> str:
-    """Return a time zone unchanged; refuse one that the tz database does not have, with the zones of its last word."""
+    """Return the name of a time zone unchanged if the tz database of this machine has it, or if there is none.
+
+    Raises:
+        PydanticCustomError: it does not exist; with the closest name.
+    """
     from zoneinfo import available_timezones
 
     zones = available_timezones()

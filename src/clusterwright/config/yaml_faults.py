@@ -250,7 +250,10 @@ class _Flow:
         self._open: list[tuple[str, int, int]] = []  # brackets: character, index of the line, column
 
     def end(self) -> int:
-        """Return the index of the line after the value; report and repair an end that is missing."""
+        """Scan the value in quotes or brackets to its end; return the index of the line after it.
+
+        An end that is missing is reported as a fault and repaired.
+        """
         index, position, quote = self._index, self._start, None
         while index < len(self._scan.lines):
             if index > self._index and self._ends_before(self._scan.lines[index]):

@@ -91,7 +91,10 @@ def _read_records(tls_folder: Path) -> dict[str, _Given]:
 
 
 def _authority(tls_folder: Path, now: float) -> None:
-    """Create the CA if it is missing or past half its lifetime; all certificates are then reissued."""
+    """Create the certificate authority if it is missing or past half its lifetime (`now` is epoch seconds).
+
+    All certificates are then reissued.
+    """
     certificate, key = tls_folder / "ca.crt", tls_folder / "ca.key"
     if (
         certificate.exists()

@@ -23,7 +23,7 @@ class FakeClock:
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Advance the clock at once."""
+        """Advance this test double's clock by so many seconds, without waiting."""
         self._now += seconds
 
 

@@ -31,7 +31,7 @@ def ignore(_event: ProgressEvent) -> None:
 
 
 def announce(hosts: Iterable[str], on_event: Listener) -> None:
-    """Report each host to `on_event` as waiting."""
+    """Report each host to `on_event` as one that waits for its work."""
     for host in hosts:
         on_event(ProgressEvent(host))
 
@@ -39,7 +39,10 @@ def announce(hosts: Iterable[str], on_event: Listener) -> None:
 def reporting(
     hosts: Iterable[str], work: Callable[[str], T], on_event: Listener, doing: str
 ) -> Callable[[str], T]:
-    """Report all hosts as waiting; return `work` for one host that also reports its begin and its end."""
+    """Report all hosts as waiting, and return a function that does `work` for a host and reports its begin and end.
+
+    `doing` is the text of what the host does.
+    """
     announce(hosts, on_event)
 
     def work_on(host: str) -> T:

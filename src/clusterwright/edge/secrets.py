@@ -112,7 +112,7 @@ def first_password(folder: Path, name: str) -> bytes:
 
 
 def _make(path: Path, data: bytes) -> None:
-    """Write a secret atomically, unless another process has created it meanwhile."""
+    """Write a secret (mode 0600) atomically to a new file; if another process has created it meanwhile, keep that."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)

@@ -39,7 +39,7 @@ class Policy:
 
 
 def policy_of(cluster: Cluster) -> Policy:
-    """Return the policy of a cluster file."""
+    """Return what the section `heal` of a cluster file permits self-healing to do, as a Policy."""
     ours = cluster.heal
     return Policy(
         mode=ours.mode,

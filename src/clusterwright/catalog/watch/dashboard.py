@@ -80,7 +80,7 @@ def dashboards() -> tuple[Dashboard, ...]:
 
 
 def read(name: str, text: str) -> Dashboard:
-    """Parse a dashboard's file, which may have no variables.
+    """Return a dashboard, parsed from the TOML text of its file; it may have no variables.
 
     Raises:
         ValueError: it has an unknown or missing key, or an invalid panel.

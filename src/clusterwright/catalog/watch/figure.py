@@ -37,7 +37,7 @@ def figures() -> tuple[MonitoredFigure, ...]:
 
 
 def read(text: str) -> tuple[MonitoredFigure, ...]:
-    """Parse the figures' file.
+    """Return the monitored figures of the catalog, parsed from the TOML text of their file.
 
     Raises:
         ValueError: a figure has an unknown or missing key, or an unknown scope.

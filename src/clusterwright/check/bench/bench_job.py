@@ -225,10 +225,10 @@ def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], request: Hos
 
 
 def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
-    """Wait until the job runs.
+    """Poll Slurm until the bench's job runs.
 
     Raises:
-        WrightError: It does not start within the timeout, or it ended at once.
+        WrightError: it does not start within `request.wait_s`, or it ended at once.
     """
     deadline, reason = clock.monotonic() + request.wait_s, ""
     while True:

@@ -73,7 +73,10 @@ def run_pass(site: BenchSite, host_bench: HostBench, hosts: Sequence[str]) -> tu
 
 
 def observations(passes: Sequence[Figures]) -> list[Observation]:
-    """Return each quantity of each host, with the fleet statistics of all hosts."""
+    """Return an observation of each quantity of each host: its values in all passes, and statistics of the fleet.
+
+    The fleet's statistics are of the best value of each host.
+    """
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for figures in passes:
         for host, several in figures.items():

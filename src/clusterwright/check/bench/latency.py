@@ -76,7 +76,7 @@ def verdicts(bench: str, passes: Sequence[Times], bound: Bound, fix: str) -> Ite
 
 
 def _of_ends(passes: Sequence[Times]) -> dict[str, list[float]]:
-    """Return each end's shortest time in each pass that included it."""
+    """Return by end (host or rail) its shortest time in seconds in each pass that included it."""
     best_times: dict[str, list[float]] = {}
     for times in passes:
         best: dict[str, float] = {}

@@ -104,7 +104,7 @@ def _slow_link_verdicts(passes: Passes, network: str) -> Iterator[Verdict]:
 
 
 def _hosts(passes: Passes) -> Iterator[Observation]:
-    """Yield each host's speed in each direction, with its best partner in each pass that included it."""
+    """Yield an observation for each host and direction: its bytes/s with its best partner in each pass."""
     for direction in DIRECTIONS:
         best = [_best(speeds, direction) for speeds in passes.passes]
         values = {host: tuple(rates[host] for rates in best if host in rates) for host in passes.hosts()}

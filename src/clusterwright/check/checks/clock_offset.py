@@ -46,9 +46,10 @@ def _ntp_verdict(host: str, offset: Offset) -> Verdict:
 
 
 def _bounded(host: str, reach: HostReach, control: HostReach) -> Verdict:
-    """Bound the offset by the operator's times of request and reply, and the readers' times of start and end.
+    """Judge a host's clock by limits of its offset, as no NTP server answers.
 
-    Unknown if these times do not prove an offset of more than 50 ms.
+    These are the operator's times of request and reply, and the readers' times of start and end. Unknown if they do not
+    prove an offset of more than 50 ms.
     """
     least = (reach.ended - reach.answered) - (control.began - control.requested_at)
     most = (reach.began - reach.requested_at) - (control.ended - control.answered)

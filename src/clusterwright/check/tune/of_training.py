@@ -45,7 +45,7 @@ def usual(job: Job, target: RunTarget) -> dict[str, str]:
 
 
 def _argument(job: Job, name: str) -> str:
-    """Return the current value of a recipe's argument; empty if there is none."""
+    """Return the value of a recipe's argument in the job, or its default, as text; empty if the recipe has none."""
     arguments = {**arguments_of(job.recipe), **job.arguments} if job.recipe else {}
     return str(arguments.get(name, ""))
 

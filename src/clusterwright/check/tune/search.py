@@ -144,7 +144,7 @@ def _halved(alive: Sequence[KnobSettings], trials: Sequence[Trial]) -> list[Knob
 
 
 def _combine_best(alive: Sequence[KnobSettings], trials: Sequence[Trial]) -> KnobSettings:
-    """Combine the best value of each knob whose median gain exceeds 1%."""
+    """Return the settings that set each variable with a median gain over 1 % to its best value; the default if none."""
     ratios = _ratios(trials)
     winners = [settings for settings in alive if statistics.median(ratios[settings]) > 1 + LEAST_GAIN]
     winners.sort(key=lambda settings: statistics.median(ratios[settings]))

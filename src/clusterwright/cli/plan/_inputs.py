@@ -147,7 +147,11 @@ def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training,
 
 
 def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine:
-    """Return the machines that the options describe: a GPU and a number, or a group of a cluster."""
+    """Return the machines to plan for that the options describe: a GPU and a number, or a group of a cluster.
+
+    Raises:
+        WrightError: with everything that is wrong with the options.
+    """
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.inputs import attempt, machine
 

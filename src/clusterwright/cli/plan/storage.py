@@ -134,7 +134,11 @@ class StorageReport:
 
 
 def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageReport:
-    """Return the report on the storage that the dataset and the checkpoints need."""
+    """Return the report on storage for the dataset and the checkpoints: demand, options, staging and notes.
+
+    Raises:
+        WrightError: a number or size is invalid, or the read rate is not known.
+    """
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan.storage import Workload, best_level, demand, object_options, options, staging
 

@@ -75,7 +75,10 @@ def _of_group(
 
 
 def _mismatch(group: str, number: int, by_rank: Mapping[int, Collective]) -> str:
-    """Return the line about ranks whose collective or sizes are the rarest of different ones; empty if all agree."""
+    """Return a line of text if ranks called different collectives or sizes in one place: which ranks called the rarest.
+
+    Empty if all agree.
+    """
     kinds = Counter((collective.name, collective.sizes) for collective in by_rank.values())
     if len(kinds) < _PAIR:
         return ""

@@ -271,7 +271,10 @@ def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[LogSource]:
 
 
 def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str) -> tuple[LogSource, ...]:
-    """Return one source for each host with conspicuous metrics; none if Prometheus does not answer."""
+    """Query Prometheus on the control host for a job's metrics; return a source for each host with conspicuous ones.
+
+    Empty if Prometheus does not answer.
+    """
     request = {"url": PROMETHEUS, "limit_s": LIMIT_S, "begin": when.begin, "end": when.end}
     request |= {"hosts": list(when.hosts), "job": job, "run": run}
     result = Host(remote, control).run_program(RUN_METRICS, json.dumps(request), timeout_s=2 * LIMIT_S)

@@ -85,7 +85,7 @@ def _rows(parts: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _record(parts: Mapping[str, str]) -> Record:
-    """Return slurmctld's record of the job; of an array, the first."""
+    """Return slurmctld's record of the job, of an array the first; without fields if Slurm no longer has it."""
     return next(iter(parse_jobs(parts.get("job", ""))), Record({}))
 
 

@@ -48,7 +48,10 @@ def _only(case: Case, name: str) -> str:
 
 
 def names(case: Case) -> dict[str, str]:
-    """Return the values for the fields of a mode's texts; of lines that differ the earliest counts."""
+    """Return the values that fill the fields in a failure mode's texts, such as a host or a GPU.
+
+    They are from the lines that matched; of lines that differ the earliest counts.
+    """
     values: dict[str, str] = {}
     for sighting in case.sightings:
         for name, value in sighting.names.items():

@@ -176,7 +176,10 @@ def confidence(weight: float, best: float, against: float, role: str) -> float:
 
 
 def raw(weight: float, best: float, against: float) -> float:
-    """Return the weight, reduced by `against`, the weights of other classes; below `best` it is at most 0.6 of that."""
+    """Return a confidence from a case's weight: lower the larger `against`, the weights of other classes, is.
+
+    A case whose weight is below `best` gets at most 0.6 of that.
+    """
     share = weight / (weight + against) if weight else 0.0
     sure = weight * (0.6 + 0.4 * share)
     return sure if weight >= best else min(sure, best * 0.6)

@@ -105,7 +105,10 @@ def _by_place(text: str, columns: Columns) -> Cells | None:
 
 
 def _with_sentence(values: list[Value], names: Sequence[str], text: str) -> list[Value]:
-    """Return the values of a row with those beyond the columns joined to that of `reason`, a sentence."""
+    """Return the values of a row; if it has more than the columns, the additional ones are joined to that of `reason`.
+
+    The reason is a sentence with blanks. `text` is the whole row; unchanged without such a column.
+    """
     more = len(values) - len(names)
     if more <= 0 or "reason" not in names:
         return values

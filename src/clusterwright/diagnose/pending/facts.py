@@ -118,7 +118,7 @@ class Facts:
 
     @cached_property
     def allowed_qos(self) -> tuple[str, ...]:
-        """Each QOS that the user may request in the job's account."""
+        """Names of the QOS that the user may request in the job's account; empty if accounting has none."""
         rows = [row for row in self._allowed if row[0] == self.job["Account"] and row[1] == self.user]
         return tuple(qos_name for row in rows for qos_name in row[_QOS_COLUMN].split(",") if qos_name)
 
@@ -136,7 +136,7 @@ class Facts:
 
     @property
     def running(self) -> tuple[Job, ...]:
-        """Other jobs that have allocated nodes."""
+        """Other jobs that have allocated nodes now."""
         return tuple(job for job in self.queue if job.hosts)
 
     @cached_property
@@ -154,7 +154,7 @@ class Facts:
         return self.job["StartTime"] if stamp(self.job["StartTime"]) is not None else ""
 
     def per_user(self, qos: str) -> Record:
-        """Return limits and use of the job's user in a QOS."""
+        """Return the record of limits and use of the job's user in this QOS; without fields if there is none."""
         uid = self.job["UserId"].partition("(")[2].rstrip(")")
         return self._shared(qos, "User Limits=", uid)
 

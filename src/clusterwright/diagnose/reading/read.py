@@ -64,7 +64,10 @@ JOURNAL_FIELD = b"__REALTIME_TIMESTAMP"  # in each entry of `journalctl -o json`
 
 
 def _without_fields(parts: Iterator[LogBlock]) -> Iterator[LogBlock]:
-    """Yield blocks of entries of the journal as blocks of as many lines of text, and other blocks as they are."""
+    """Yield blocks of a log as text: entries of the journal (JSON or export) become as many lines of text.
+
+    Blocks of any other log are yielded as they are.
+    """
     head = next(parts, None)
     if head is None:
         return
@@ -152,7 +155,10 @@ class Scanner:
         return Scanner([text for text in self._texts if text not in texts])
 
     def places(self, block: bytes) -> Iterator[int]:
-        """Yield offsets of texts in the block, in order; of overlapping texts at least one."""
+        """Yield the offsets in the block at which one of the scanner's texts begins, in order.
+
+        Of overlapping texts at least one is yielded.
+        """
         if len(block) > SMALL:
             yield from (start for _text, start, _end in self._automaton.find_matches_as_indexes(block))
             return

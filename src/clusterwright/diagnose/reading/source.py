@@ -56,7 +56,7 @@ def of_bytes(name: str, data: bytes, *, kind: str = "log", host: str = "", rank:
 
 
 def of_stream(name: str = "-") -> LogSource:
-    """Return a source of standard input."""
+    """Return a log source that reads standard input."""
     return LogSource(name, lambda: sys.stdin.buffer, group=name)
 
 

@@ -103,7 +103,7 @@ def _split(like: str) -> list[list[str]]:
 
 
 def _end_of_class(like: str, begin: int) -> int:
-    """Return the index of the bracket that closes a character class."""
+    """Return the index of the `]` that closes the character class which begins at index `begin` of an expression."""
     position = begin + (2 if like[begin + 1] == "^" else 1)
     position += like[position] == "]"  # the first one is a character of the class
     while like[position] != "]":

@@ -45,7 +45,7 @@ def required_checks() -> tuple[str, ...]:
 
 
 def checks_of(cluster: Cluster, remote: Remote) -> Check:
-    """Return a function that runs the required checks on hosts over SSH."""
+    """Return a function that runs, over SSH on the hosts given to it, the checks that self-healing requires."""
     return lambda hosts: run(cluster, remote, hosts=hosts, only=required_checks())
 
 

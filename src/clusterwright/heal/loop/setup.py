@@ -58,7 +58,7 @@ def on_control(cluster: Cluster) -> Remote:
 
 
 def folder_of(cluster: Cluster, *, is_control: bool) -> Path:
-    """Create and return the folder of the journal: the unit's on the control host, else in the state folder."""
+    """Return the folder of heal's journal, created if needed: the unit's on the control host, else of this user."""
     folder = STATE_FOLDER if is_control else state_folder(cluster.name) / "heal"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

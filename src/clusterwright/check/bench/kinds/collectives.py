@@ -32,7 +32,10 @@ ITERATIONS = 5
 
 
 def collectives(site: BenchSite) -> BenchOutcome:
-    """Sweep all collectives over all hosts; if the largest all-reduce is slow twice, find the part at fault."""
+    """Measure all collectives over all hosts by size, and return measurements, verdicts and notes.
+
+    If the largest all-reduce is slow twice, groups of hosts are measured to find the part at fault.
+    """
     groups, plan, hosts = Groups(site), plan_of(site), site.stage.hosts
     site.log(
         _(
@@ -92,7 +95,10 @@ def ranks(site: BenchSite, group: Group, plan: GroupPlan) -> int:
 
 
 def expectation(site: BenchSite, group: Group, plan: GroupPlan) -> Expectation:
-    """Return the expected bus bandwidth of the largest all-reduce: the planner's for NCCL, one port's for Gloo."""
+    """Return the expected bus bandwidth of a group's largest all-reduce in bytes/s.
+
+    For NCCL the planner's prediction, for Gloo the rate of one port.
+    """
     if plan.backend == "gloo":
         line = network.expectation(site)
         reason = _("Gloo sends each host's traffic through one port; {reason}", reason=line.reason)
@@ -125,7 +131,10 @@ def _rate(sweep: Sweep) -> float:
 def _culprits(
     site: BenchSite, groups: Groups, plan: GroupPlan, hosts: Group
 ) -> tuple[tuple[Culprit, ...], int]:
-    """Find what makes the group slow, and count the rounds; a group that failed counts as slow."""
+    """Find by bisection which hosts or switches make the group slow; return these and the number of rounds measured.
+
+    A group that failed counts as slow.
+    """
     all_reduce_plan = _all_reduce_plan(plan)
 
     def slow(batch: tuple[Group, ...]) -> tuple[bool, ...]:

@@ -125,10 +125,10 @@ def _part(site: BenchSite, row: Gpu | None) -> StagedPart:
 
 
 def _read(answer: StageAnswer) -> Gpus:
-    """Parse what a host measured.
+    """Return the results of a host's GPUs from the output of its program.
 
     Raises:
-        ValueError: The program failed, or all GPUs failed for the same reason; has that reason.
+        ValueError: the program failed, or all GPUs failed for the same reason; has that reason.
     """
     if answer.reason:
         raise ValueError(answer.reason)

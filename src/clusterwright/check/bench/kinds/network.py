@@ -30,7 +30,10 @@ HEADERS_IN_MTU, FRAME_BYTES = (
 
 
 def network(site: BenchSite) -> BenchOutcome:
-    """Measure the TCP bandwidth of all pairs of hosts in rounds, then of those in doubt once more."""
+    """Measure the TCP bandwidth of all pairs of hosts, in rounds in which each host is in one pair; judge the result.
+
+    Pairs in doubt are measured once more. Without iperf3 on a host, a built-in stream measures all.
+    """
     expected_rate = expectation(site) if site.has_network_rate else None
     tool = "iperf3" if site.have("iperf3") else "tcp"
     notes = (

@@ -107,7 +107,10 @@ def _in_doubt(bench: Bench, first_pass: Pass) -> tuple[Pair, ...]:
 
 
 def _judged(bench: Bench, passes: list[Pass]) -> Iterator[Verdict]:
-    """Judge every quantity; name hosts and rails in the verdicts."""
+    """Yield the verdicts on every quantity that was measured on the rails, on hosts and pairs, with the rail as part.
+
+    Also those on ends that could not be measured.
+    """
     for quantity in QUANTITIES:
         quantity_passes = links.Passes(
             tuple(values for bench_pass in passes if (values := bench_pass.values(quantity)))

@@ -20,9 +20,9 @@ FIX = N_("check the host's route to the file server: mount options (nconnect), M
 
 
 def storage(site: BenchSite) -> BenchOutcome:
-    """Measure the shared folder and the local disks with fio and small files.
+    """Measure the shared folder and the local disks by fio and by small files; return measurements and verdicts.
 
-    Without fio only with small files, and a verdict reports that.
+    Without fio only by small files, which a verdict reports.
     """
     path = site.cluster.shared_folder or ""
     part = folder.part(site, f"{path}/bench")

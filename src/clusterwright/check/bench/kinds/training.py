@@ -23,7 +23,10 @@ NOTABLE_SHARE = 0.2  # ours: a larger share of a step, lost or gained, is noted
 
 
 def training(site: BenchSite) -> BenchOutcome:
-    """Train on each host alone, then on groups over each transport; repeat the cases in doubt."""
+    """Train a model on each host alone, then on groups over each transport; return measurements and verdicts.
+
+    The cases in doubt are repeated.
+    """
     trials = Trials(site, shape_of(site), Groups(site))
     site.log(_("{shape}; on {hosts}", shape=trials.shape, hosts=fold(list(site.stage.hosts))))
     cases = _cases(trials)

@@ -36,7 +36,7 @@ class Pass:
     failed: dict[str, dict[Pair, str]] = field(default_factory=dict)  # by quantity
 
     def values(self, quantity: str) -> dict[Pair, float]:
-        """Return the values of a quantity by source and target of the bytes."""
+        """Return the values of a quantity by (source, target) of the bytes; pairs without a value are left out."""
         quantity_readings = self.readings.get(quantity, {})
         return {
             reading.direction(ends): reading.value

@@ -54,7 +54,7 @@ class Served:
         return figures, failed
 
     def slow(self, groups: tuple[Group, ...]) -> tuple[bool, ...]:
-        """Measure all groups at once; a group is slow if one of its hosts is slow or did not answer."""
+        """Measure all groups of hosts at once; return True for each group of which a host is slow or did not answer."""
         figures, _failed = self.run_pass(tuple(host for group in groups for host in group))
         bad = {*self.slow_hosts(figures)} | {
             host for group in groups for host in group if host not in figures
@@ -126,7 +126,7 @@ def _lasting(figures: Figures, host: str) -> list[BenchFigure]:
 
 
 def _values(figures: Figures) -> dict[str, list[float]]:
-    """Return the values of all hosts by quantity, of quantities that were measured for seconds."""
+    """Return the values of all hosts by quantity; only quantities whose measurement lasted seconds."""
     values: dict[str, list[float]] = {}
     for host in figures:
         for figure in _lasting(figures, host):
@@ -140,7 +140,10 @@ def _enough(values: list[float]) -> float:
 
 
 def _by_itself(folder_bench: Served, usual: Mapping[str, float]) -> Figures:
-    """Measure the host that was fastest in the first pass alone; return its figures."""
+    """Measure the folder once more on one host alone, that which was fastest in the first pass; return its figures.
+
+    `usual` is the value of each quantity by which speeds are compared.
+    """
     first_pass = folder_bench.passes[0]
 
     def share(host: str) -> float:

@@ -36,7 +36,10 @@ def in_doubt(trials: Trials, case: Case) -> bool:
 
 
 def of_hosts(trials: Trials, full_case: Case) -> Iterator[Verdict]:
-    """Judge each host by its own compute rate, against the rate that all hosts together should reach."""
+    """Yield a verdict on each host by its own samples per second, against what all hosts together should reach.
+
+    Without that expectation only the fleet is compared.
+    """
     observations = host_observations(trials)
     step_s = _expected_step_s(trials, full_case, observations)
     for observation in observations:
@@ -75,7 +78,7 @@ def _expected_step_s(trials: Trials, full_case: Case, observations: list[Observa
 
 
 def _host_expectation(trials: Trials, host: str, hosts: int, step_s: float) -> Expectation:
-    """Return the rate that the host needs for all hosts to reach that step time."""
+    """Return the samples per second that a host needs, so that `hosts` hosts reach a step in `step_s` seconds."""
     reason = _("for {hosts} hosts to train as the planner expects", hosts=hosts)
     return Expectation(trials.samples((host,)) / step_s, "1/s", reason, MIN_HOST_SHARE)
 

@@ -62,9 +62,9 @@ class Trials:
     failed: dict[tuple[str, Group], str] = field(default_factory=dict)
 
     def train(self, route: Route, size: int) -> None:
-        """Train all groups of that size at once, and store each result; a group that used another transport fails.
+        """Train on all groups of `size` hosts at once over a transport, and store each result or error.
 
-        If fewer hosts answer, one group has all of them.
+        A group that used another transport fails. If fewer hosts answer, one group has all of them.
         """
         alive = self.site.stage.hosts
         host_groups = chunks(alive, min(size, len(alive) or 1))

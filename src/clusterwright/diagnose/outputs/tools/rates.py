@@ -149,7 +149,10 @@ def _text(unit: str, row: Row, series_trend: Trend, *, is_single: bool) -> str:
 
 
 def _is_new_setting(text: str, settings: dict[str, str]) -> bool:
-    """Store batch size, sequence length and number of GPUs; return whether one differs from what it was."""
+    """Store batch size, sequence length and number of GPUs that a line of a log states in `settings`.
+
+    Return True if one differs from what was stored before.
+    """
     changed = False
     for match in _SETTINGS.finditer(text):
         name = _LETTERS.sub("", match["name"].lower())

@@ -184,7 +184,7 @@ def _qos_record(facts: Facts, name: str, scope: str) -> Record:
 
 
 def _set(field: str) -> str:
-    """Return sacctmgr's name for a field of `scontrol show assoc_mgr`."""
+    """Return the name by which sacctmgr sets a limit that `scontrol show assoc_mgr` prints as `field`."""
     return {"MaxWallPJ": "MaxWall", "MaxTRESPJ": "MaxTRES", "MinTRESPJ": "MinTRES"}.get(field, field)
 
 
@@ -302,7 +302,10 @@ def _other_qos(facts: Facts, bound: Limit) -> StartCommand | None:
 
 
 def _raise(bound: Limit, requested: float) -> StartCommand:
-    """Return the command that sets the limit to what the job needs."""
+    """Return the sacctmgr command with which an administrator sets the limit to what the job needs.
+
+    That is its request, with the present use of a limit that counts jobs together; a minimum is lowered.
+    """
     value = requested + (bound.used if bound.scope in _COUNTING else 0)
     description = _("lower the limit") if bound.scope == "Min" else _("raise the limit")
     return admin(f"{bound.command}={_command_value(bound.resource, value)}", description)

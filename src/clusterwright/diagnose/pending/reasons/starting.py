@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 @reason("Prolog")
 def prolog(facts: Facts) -> Waiting:
-    """Return that the job waits for the prolog on its hosts."""
+    """Explain that the job waits for the prolog, which runs on its hosts; propose no change."""
     cause = _(
         "The prolog is running on {hosts}; if it takes long, see `journalctl -u slurmd` there.",
         hosts=facts.job["NodeList"],
