@@ -38,7 +38,10 @@ class LabMachine:
 
 
 def judge(machine: LabMachine) -> tuple[Finding, ...]:
-    """Return a finding for everything that prevents virtual hosts on the machine; empty if there is nothing."""
+    """Return a finding for everything that prevents virtual hosts on the machine: system, rights, programs or kernel.
+
+    Empty if there is nothing.
+    """
     if machine.system != "linux":
         return (
             Finding(

@@ -17,7 +17,7 @@ LOG = "faults.log"  # in the lab's folder: errors of the processes
 
 
 def start(lab: LabState, fault: Fault) -> None:
-    """Start the process that changes a host for a gradual fault.
+    """Start a process that increases a gradual fault on a host of the lab, and return at once.
 
     The caller holds the lab's lock, so that `down` cannot miss the process.
     """

@@ -160,7 +160,7 @@ def gpu_folder(state: LabState, host: LabHost) -> Path:
 
 
 def rdma_folder(state: LabState, host: LabHost) -> Path:
-    """Return the folder of the host's RDMA port files; it does not exist without ports."""
+    """Return the path of the folder with a lab host's simulated RDMA ports; it does not exist without ports."""
     return state.host_folder(host.name) / "infiniband"
 
 

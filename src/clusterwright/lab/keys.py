@@ -12,7 +12,11 @@ from clusterwright.lab.masters import PERSIST_S
 
 
 def make_key(path: Path, comment: str) -> str:
-    """Create an Ed25519 ssh key at the path without a passphrase; return its public half."""
+    """Create an Ed25519 ssh key at the path without a passphrase; return the text of its public half.
+
+    Raises:
+        WrightError: ssh-keygen fails.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     result = run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)))
     if not result.ok:

@@ -122,9 +122,9 @@ def machine_networks() -> dict[str, str]:
 
 
 def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the networks of `ip -json addr` and `ip -json route`, each with a text that says whose it is.
+    """Return the networks that this machine uses, each with a text that says whose it is.
 
-    Without the default route: it covers all.
+    They are parsed from `ip -json addr` and `ip -json route`, without the default route, which covers all.
     """
     networks: dict[str, str] = {}
     for row in routes:
@@ -142,7 +142,7 @@ def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -
 
 
 def clashes(layout: LabLayout, used_subnets: dict[str, str]) -> tuple[Finding, ...]:
-    """Return a finding for each network of the lab that overlaps one in use."""
+    """Return a finding for each pair of a lab's subnet and a used one that overlap; empty if none do."""
     return tuple(
         Finding(
             "lab-subnet-in-use",

@@ -264,7 +264,10 @@ def _lock(handle: int, path: Path) -> None:
 
 
 def _holder(handle: int) -> str:
-    """Return the process that holds the lock of a file, with its command line if the kernel shows it."""
+    """Return a text for people with the pid and command line of the process that holds the lock of an open file.
+
+    If the kernel does not show it, `another process`.
+    """
     status = os.fstat(handle)
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     with suppress(OSError, ValueError):
@@ -278,7 +281,7 @@ def _holder(handle: int) -> str:
 
 
 def _is_free(handle: int) -> bool:
-    """Take the lock and return True, unless another process holds it."""
+    """Try to take the lock of an open file without waiting; return True if taken, False if another process holds it."""
     with suppress(BlockingIOError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True

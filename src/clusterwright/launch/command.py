@@ -121,7 +121,10 @@ def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
 
 
 def _restarts(job: Job) -> int:
-    """Return the restarts within a job; without a supervisor 0 unless the job sets them: its program may not resume."""
+    """Return the number of restarts of the program within a job, `recovery.restarts`.
+
+    Without a supervisor it is 0 unless the job sets it, as the program may not be able to resume.
+    """
     has_restarts = "restarts" in job.recovery.model_fields_set or not is_plain(job)
     return job.recovery.restarts if has_restarts else 0
 
@@ -170,7 +173,10 @@ def container_variables(job: Job, cluster: Cluster) -> dict[str, str]:
 
 
 def image_check_script(run: str, settings: tuple[str, ...], cluster: Cluster, run_module: str) -> str:
-    """Return lines of bash that find a Python outside the image for the supervisor, and check the image."""
+    """Return lines of bash that find a Python on the host for the supervisor, and check the job's image by it.
+
+    An image without Python or torch ends the run with the reason.
+    """
     outside = shlex.quote(cluster.software.python)
     return f"""# The supervisor runs outside the image, where Slurm's commands are; any Python of the host works.
 outside=$(command -v {outside} || command -v python3)

@@ -128,7 +128,7 @@ def start_script(run: Path) -> int:
 
 
 def append_job(run: Path, job_id: object) -> None:
-    """Add a job id to the file of the run's job ids."""
+    """Add a job id as a line to the file `jobs` of the run's folder, atomically."""
     write_atomic(run / "jobs", f"{text_or_empty(str(run / 'jobs'))}{job_id}\n")
 
 
@@ -210,7 +210,7 @@ def rank_python(job: Job | JobFields) -> str:
 
 
 def dry_run_python(job: Job) -> str:
-    """Return the first of the Pythons from which `rank_python` chooses; a dry run starts none of them."""
+    """Return the Python that a dry run prints: the first candidate of `rank_python`, which is not started here."""
     return _pythons(job)[0]
 
 
@@ -269,7 +269,7 @@ def new_folder(folder: Path, name: str) -> str:
 
 
 def local_script(job: Job, run: str, python: str) -> str:
-    """Return the script of a local run; run by hand again, it resumes from the newest checkpoint."""
+    """Return the bash script of a run on this machine; run again by hand, it resumes from the newest checkpoint."""
     library = os.pathsep.join([f"{run}/{_LIBRARY}", *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     lines = [
         "#!/bin/bash",

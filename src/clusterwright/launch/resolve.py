@@ -163,9 +163,12 @@ def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]
 def _parse_job(
     values: dict[str, Any], cluster: Cluster | None, overrides: Overrides, source: Source | None = None
 ) -> Job:
-    """Return the job of these fields, parsed like a job file, so that errors read the same.
+    """Return the job of these fields, parsed and checked like a job file, so that errors read the same.
 
-    Their places are the options as typed.
+    Places of errors are the options as typed (`overrides`).
+
+    Raises:
+        SpecError: all findings.
     """
     try:
         return _checked_job(values, cluster)

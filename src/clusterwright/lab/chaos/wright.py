@@ -41,7 +41,7 @@ class Wright:
         return tuple(str(failure.get("reason", "")) for failure in reversed(report.get("failures", ())))
 
     def actions(self) -> tuple[Mapping[str, Any], ...]:
-        """Return what `wright heal` has done or proposed, then its notifications as actions `notify`."""
+        """Return the last 500 actions that `wright heal` has done or proposed, then its notifications as `notify`."""
         report = self._json("heal", "log", "--json", "--last", "500", "--cluster", str(self.file))
         notifications = [
             {**notification, "action": "notify"} for notification in report.get("notifications", ())

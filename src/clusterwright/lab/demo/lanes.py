@@ -81,7 +81,10 @@ def lanes(
 
 
 def markers(events: Sequence[DemoEvent], fault: InjectedFault | None) -> tuple[Marker, ...]:
-    """Return the events that the timeline marks, in order of time."""
+    """Return what the timeline marks, in order of time: checkpoints, lost hosts, resumes, the end and the fault.
+
+    Times are seconds since the first event.
+    """
     zero = origin(events)
     entries = [Marker("checkpoint", event.time - zero, event.step) for event in checkpoints(events)]
     entries += [Marker("lost", event.time - zero) for event in events if event.kind == "host_lost"]

@@ -82,7 +82,7 @@ def applied_text(report: DemoReport) -> str:
 
 
 def loss_text(report: DemoReport) -> str:
-    """Return a text that describes the loss curves."""
+    """Return a text under the loss curves: whether both trainings have the same losses, bit for bit, or where not."""
     if report.losses_equal_bitwise:
         return _(
             "Two trainings from the same seed, {steps_total} steps each. The thin line lies on "

@@ -258,7 +258,7 @@ def _software(cluster: Cluster, remote: Remote) -> dict[str, str]:
 
 
 def drawn(cluster: Cluster) -> DrawnCluster:
-    """Return the parts of the cluster file that the drawing needs."""
+    """Return the names, networks and GPUs of the cluster file's hosts that the drawing of the demo needs."""
     return DrawnCluster(
         name=cluster.name,
         os=cluster.os,

@@ -60,7 +60,11 @@ class RunFollower:
             self._clock.sleep(POLL_INTERVAL_S)
 
     def finish(self) -> None:
-        """Poll the run until it has ended with a finished training."""
+        """Poll the run, and log its events, until its training has finished and the run has ended.
+
+        Raises:
+            WrightError: it ended without that, or the timeout passed.
+        """
         self.wait_until(
             lambda events: bool(event_metrics.finished(events)) and bool(ended(self.run, self._reader)),
             _("the last step"),

@@ -41,7 +41,10 @@ def demo(
     job: Job | None = None,
     write: Callable[[str], None],
 ) -> DemoReport:
-    """Run the demo, on a lab if possible; write report.json and report.html to `out` and return the report."""
+    """Run the demo on a lab, or with `local` or where none is possible on this machine; return its report.
+
+    Write report.json and report.html to `out`; `write` gets the lines of the log.
+    """
     clock = SystemClock()
     talk = Talk(write, clock)
     facts = DemoFacts("lab", time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(clock.now())))

@@ -38,7 +38,10 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Skew the host's clock: preload the library, and restart the time service, munge and Slurm's services."""
+    """Skew the clock that the time service, munge and Slurm's services see, by a preloaded library; restart them.
+
+    Return the lab's state.
+    """
     files = {"skew.so": _library(_by_s(options)), "preload": f"/{_FOLDER}/skew.so\n".encode()}
     write_files(Path(f"/proc/{first_of(lab, host)}/root/{_FOLDER}"), files)
     must(lab, host, "sh", "-c", _INJECT)

@@ -18,7 +18,10 @@ _AT_ONCE = 0.98  # share written at once: the block map needs some space; the re
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Fill the host's disk with a file outside its root; the machine's own disk keeps its space."""
+    """Fill the host's disk with a file outside its root; return the lab's state.
+
+    This machine's own disk keeps its space.
+    """
     path = _filler(lab, host)
     disk = os.statvfs(path.parent)
     with path.open("ab", buffering=0) as file:

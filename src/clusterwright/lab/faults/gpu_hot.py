@@ -16,7 +16,10 @@ CELSIUS, CLOCK_MHZ = 93, 345  # degrees; an A100 slows down at 89 and shuts down
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Set temperature, clocks and throttle reasons of a GPU to those of one with failed cooling."""
+    """Set temperature, clocks and throttle reasons of a simulated GPU as with failed cooling.
+
+    Return the lab's state.
+    """
     rows = {
         "temperature": CELSIUS,
         "temperature.memory": CELSIUS + 2,

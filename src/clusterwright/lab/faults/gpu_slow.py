@@ -15,7 +15,10 @@ _HW_SLOWDOWN, _HW_POWER_BRAKE = 0x08, 0x80  # nvmlClocksEventReason
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Set the GPU's clocks low, with throttle reasons of a power brake; nothing else shows the fault."""
+    """Set a simulated GPU's clocks low, with throttle reasons of a power brake; return the lab's state.
+
+    Nothing else shows the fault.
+    """
     rows = {"clock.sm": 345, "clock.graphics": 345, "clock.reasons": _HW_SLOWDOWN | _HW_POWER_BRAKE}
     chosen(lab, host, options).set_values("gpu-slow", lasting=rows)
     return lab

@@ -15,7 +15,10 @@ _TIMES = 6  # more than the five in 24 h that azurehpc-health-checks counts as f
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Count several flaps of the RDMA port, and log each in the kernel log; the port stays up."""
+    """Count several flaps of the RDMA port and log each in the kernel log; the port stays up.
+
+    Return the lab's state.
+    """
     port = chosen(lab, host, options)
     port.grow({"counters/link_downed": _TIMES, "counters/link_error_recovery": _TIMES})
     for _ in range(_TIMES):

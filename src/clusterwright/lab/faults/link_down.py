@@ -14,7 +14,10 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Set the machine's ends of the host's links down: its interfaces lose their carrier, as with a pulled cable."""
+    """Set the machine's ends of the host's links down, as with a pulled cable; return the lab's state.
+
+    The host's interfaces lose their carrier.
+    """
     network.set_links(links(host, options), up=False)
     return lab
 

@@ -13,7 +13,10 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Freeze all processes of the host, as if it swapped heavily: connections stay open and nothing moves."""
+    """Freeze all processes of the host, as if it swapped heavily; return the lab's state.
+
+    Connections stay open and nothing moves.
+    """
     cgroups.freeze(lab.name, host.name, frozen=True)
     return lab
 

@@ -18,7 +18,7 @@ FOLDERS = ("/etc", "/home", "/root", "/tmp", "/var")  # nosec B108 # noqa: S108 
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Make every folder that the host's programs write to read-only, and log it in the kernel log."""
+    """Make every folder that the host's programs write to read-only, and log it; return the lab's state."""
     for folder in FOLDERS:
         must(lab, host, "mount", "--bind", folder, folder)
         must(lab, host, "mount", "-o", "remount,bind,ro", folder)

@@ -29,7 +29,10 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Limit the rate of the host's disk: direct and synced I/O is slow at once, cached writes at write-back."""
+    """Limit the rate of the host's disk; return the lab's state.
+
+    Direct and synced I/O is slow at once, cached writes at write-back.
+    """
     disk_rate.limit_rate(lab.name, host.name, disk_of(lab, host), bytes_per_s(options))
     return lab
 

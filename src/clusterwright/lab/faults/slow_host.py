@@ -36,7 +36,10 @@ def require_quotas(lab: LabState, host: LabHost) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Limit the host to a percentage of one processor, which is what a rank of a training has."""
+    """Limit the host to a percentage of one processor, which is what a rank of a training has.
+
+    Return the lab's state.
+    """
     limit_share(lab, host, max(1, parse_number(options, "percent", _DEFAULT, _BELOW)))
     return lab
 

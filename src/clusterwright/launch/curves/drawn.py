@@ -72,7 +72,7 @@ def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
 
 
 def describe(curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]]) -> str:
-    """Return the text alternative of the drawing, for screen readers."""
+    """Return the text alternative of a curve's image for screen readers: first and last value, extremes, restarts."""
     first, last = points[0], points[-1]
     description = _(
         "From {first} at step {first_step:g} to {last} at step {last_step:g}; minimum {minimum}, maximum {maximum}.",

@@ -94,7 +94,7 @@ def begin(
 
 
 def _files(options: SessionOptions, text: str, public_key: str) -> dict[str, str]:
-    """Return the files of the session's folder, which only the user can read."""
+    """Return the texts of the files in a session's folder by name: job script `text`, request, program and key."""
     settings = {
         "kind": options.kind, "python": options.python, "idle_s": options.idle_s, "folder": options.folder,
         "port": options.port,

@@ -73,7 +73,7 @@ def _tunnel(session: Session, cluster: Cluster, local_port: int) -> tuple[str, .
 
 
 def _shell(session: Session, cluster: Cluster) -> tuple[str, ...]:
-    """Return the command for a shell as a step in the session's job."""
+    """Return the command line, over ssh if needed, that opens a shell as a further step of the session's job."""
     step = f"srun --jobid={session.job} --overlap --pty bash -lc 'cd; exec bash -l'"
     if access := cluster.unmanaged:
         login = ("-l", access.user) if access.user else ()

@@ -110,7 +110,10 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
 
 
 def merge(hosts: Iterable[SlotHost]) -> tuple[SlotHost, ...]:
-    """Return each host once, in the order of the first lines, with the slots of all its lines; a bare line is one."""
+    """Return each host once, in the order of its first line, with the slots of all its lines added up.
+
+    Of several lines, one without slots counts as one slot.
+    """
     lines: dict[str, list[SlotHost]] = {}
     for host in hosts:
         lines.setdefault(host.name, []).append(host)

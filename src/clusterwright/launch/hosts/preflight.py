@@ -85,7 +85,10 @@ def check_hosts(
 def host_problems(
     name: str, survey: Mapping[str, Any], job: Job | JobFields, folder: str
 ) -> Iterator[Problem]:
-    """Yield a problem with its fix for each thing that a host lacks for the job, by the survey of the host."""
+    """Yield a problem with its fix for each thing that a host lacks for the job, such as torch, GPUs or the folder.
+
+    `survey` is what the program on that host reported.
+    """
     if not survey["sees_token"]:
         yield Problem(
             name,
@@ -125,7 +128,7 @@ def host_problems(
 
 
 def difference_problems(surveys: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield hosts whose Python, PyTorch or GPUs differ from those of the first host."""
+    """Yield a problem for each host whose version of Python or PyTorch, or whose GPUs, differ from the first host's."""
     if not surveys:
         return
     (reference, expected), *differing = surveys.items()

@@ -90,7 +90,9 @@ _STEP = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
 
 
 def trainjob(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str) -> list[Object]:
-    """Return the TrainingRuntime and the TrainJob; without PET_*, which Trainer sets and rejects in jobs.
+    """Return the objects TrainingRuntime and TrainJob of Kubeflow Trainer for the job.
+
+    They lack PET_* variables, which Trainer sets and rejects in jobs.
 
     Raises:
         WrightError: this version of Kubernetes does not support them, or the job has no Kubernetes form.

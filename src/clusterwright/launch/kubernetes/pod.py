@@ -102,7 +102,7 @@ def _security_context(job: Job, cluster: Cluster) -> Object:
 
 
 def _affinity(job: Job, cluster: Cluster, name: str) -> Object:
-    """Return the affinity to hosts of the partition, one pod per host, preferably on the same switch."""
+    """Return the pod's affinity: hosts of the job's partition, one of its pods per host, preferably on one switch."""
     ours = {"labelSelector": {"matchLabels": {"jobset.sigs.k8s.io/jobset-name": name}}}
     affinity: Object = {
         "nodeAffinity": {

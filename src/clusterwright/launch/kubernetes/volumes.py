@@ -15,7 +15,10 @@ _UNSAID = "1Ti"
 
 
 def persistent(cluster: Cluster, options: ManifestOptions, namespace: str) -> list[Object]:
-    """Return a volume and a claim in one namespace for each shared folder, as a volume can have only one claim."""
+    """Return a PersistentVolume and its claim in this namespace for each shared folder of the cluster.
+
+    Each namespace has volumes of its own, as a volume can have only one claim.
+    """
     objects: list[Object] = []
     for name, folder in cluster.storage.items():
         volume, claim = f"{label(cluster.name)}-{namespace}-{label(name)}", label(name)

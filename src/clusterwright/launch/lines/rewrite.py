@@ -99,7 +99,12 @@ def edits(command: Sequence[t.Token], size: Size, *, in_shell: bool) -> Iterator
 def _has_no_variable(
     launch: LaunchCommand, option: LaunchOption, outer: LaunchCommand | None, *, in_shell: bool
 ) -> bool:
-    """Return whether the launcher would not find the place elsewhere: variables are set for torch's launchers."""
+    """Return True if an option with hosts or ranks must stay in the line, as no variable gives the launcher its value.
+
+    Launchers that read the allocation never need it; torch's get variables, unless another launcher starts them and
+    sets
+    none.
+    """
     if launch.spec.reads_allocation:
         return False
     if launch.spec is TORCH:
@@ -127,7 +132,10 @@ def _edit(option: LaunchOption, typed: Sequence[t.Token], value: str | None) -> 
 
 
 def _refused(launch: LaunchCommand, tokens: Sequence[t.Token], size: Size) -> WrightError:
-    """Return the error with the line that fits: the launcher itself, once on each host, without places."""
+    """Return, without raising it, the error of a launch line whose hosts or ranks contradict the allocation.
+
+    Its fix is the line without these options, for `wright train`.
+    """
     dropped = {
         index
         for option in launch.options

@@ -23,7 +23,9 @@ from clusterwright.onhost.adapters.launch_options import (
 
 
 def require_pyxis(job: Job, cluster: Cluster) -> None:
-    """Refuse the options of pyxis on a cluster without it, where srun does not know them; unmanaged ones may have it.
+    """Raise WrightError if the launch line has options of pyxis and the cluster no pyxis, as srun does not know them.
+
+    An unmanaged cluster may have it and passes.
 
     Raises:
         WrightError: `no-pyxis`, with the line that starts the same image as far as the cluster has runtimes.

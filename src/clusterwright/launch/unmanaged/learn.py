@@ -169,7 +169,7 @@ def _free(name: str, used_names: Mapping[str, object]) -> str:
 def _members(
     partitions: Iterable[SlurmPartition], nodes: Mapping[str, Node]
 ) -> list[tuple[SlurmPartition, tuple[str, ...]]]:
-    """Return each partition that is up, with its nodes, if it has any."""
+    """Return each partition that is up with the names of its nodes; a partition without known nodes is left out."""
     pairs = [
         (partition, tuple(node for node in expand_valid(partition.record["Nodes"]) if node in nodes))
         for partition in partitions

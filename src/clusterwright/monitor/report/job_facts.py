@@ -121,10 +121,11 @@ def facts(
     now: float,
     missing: tuple[str, ...] = (),
 ) -> JobFacts | None:
-    """Return facts about the job of the last record that started (else the last); None without records and run.
+    """Return what a report tells of a job: of the last record that started, else of the last one.
 
-    The records before it count as earlier jobs. Without records, the run makes up for one. The largest step sets the
-    memory used.
+    The records before it count as earlier jobs of the run. Without records, the run makes up for one; None without
+    both.
+    The step with the most memory sets the memory used. `now` is epoch seconds.
     """
     job_records = [record for record in records if record.start is not None] or list(records)
     if not job_records and not run:

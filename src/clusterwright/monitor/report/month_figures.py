@@ -154,7 +154,7 @@ def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterabl
 def _counted_s(
     gpu_s: Mapping[str, float], records: Sequence[AccountingRecord], now: float
 ) -> dict[str, float]:
-    """Return the GPU seconds of a run's bins, scaled so that their sum is Slurm's GPU seconds of its jobs.
+    """Return the GPU seconds of a run by bin, scaled so that their sum is Slurm's GPU seconds of the run's jobs.
 
     `queue` is not scaled, but at most the jobs' waiting time.
     """

@@ -262,9 +262,9 @@ class _Slurm:
 
 
 def _need(job: TraceJob, queue: Queue, settings: SimulationSettings) -> Need:
-    """Return a job's request on this cluster's hosts; if these have fewer GPUs each, it is spread over more hosts.
+    """Return a trace's job as a request on the simulated cluster's hosts.
 
-    CPUs per host are reduced to those of the largest host.
+    If these have fewer GPUs each, it is spread over more hosts. CPUs per host are reduced to those of the largest host.
     """
     kinds = tuple(key for key in queue.kinds if settings.kinds[key].gpus or not job.gpus)
     gpus = max((settings.kinds[key].gpus for key in kinds), default=0)

@@ -53,7 +53,10 @@ class FairTree:
         return factors
 
     def _below(self, name: str, above: tuple[float, ...]) -> Iterable[tuple[UserKey, tuple[float, ...]]]:
-        """Yield users below an account, the most underserved first, each with the levels that identify ties."""
+        """Yield the users below an account, the most underserved first, each with the levels of all accounts above.
+
+        Users with equal levels are ties.
+        """
         accounts = [account for account in self._accounts.values() if account.parent == name]
         users = [user_key for user_key in self._used if user_key[0] == name]
         shares = sum(account.shares for account in accounts) + len(users)

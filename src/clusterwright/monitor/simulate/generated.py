@@ -68,7 +68,7 @@ class TraceSpec:
 
 
 def generated(spec: TraceSpec, draw: Draw) -> list[TraceJob]:
-    """Generate jobs until the load is reached, sorted by submission; day 0 is a Monday."""
+    """Return random jobs, sorted by submission, until the load of the spec is reached; day 0 is a Monday."""
     demand_s = spec.load * spec.gpus * spec.days * DAY_S
     jobs: list[TraceJob] = []
     for group in spec.groups:

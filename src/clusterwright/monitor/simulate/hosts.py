@@ -89,7 +89,10 @@ class Hosts:
         return matches[: need.hosts]
 
     def allocate(self, job: int, need: Need, on: Sequence[SimulatedHost], end: float) -> None:
-        """Allocate hosts to a job; `end` is its end by its time limit."""
+        """Allocate the request on these simulated hosts to a job; `end` is the time at which its time limit ends.
+
+        An exclusive request takes whole hosts.
+        """
         for host in on:
             gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
             host.free_gpus -= gpus
@@ -97,7 +100,7 @@ class Hosts:
             host.running[job] = (end, gpus, cpus)
 
     def release(self, job: int, on: Sequence[SimulatedHost]) -> None:
-        """Release the resources of a job that ended."""
+        """Return the GPUs and CPUs of an ended job to these simulated hosts."""
         for host in on:
             _end, gpus, cpus = host.running.pop(job)
             host.free_gpus += gpus

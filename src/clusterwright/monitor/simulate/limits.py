@@ -36,14 +36,15 @@ class Limits:
         return all(self._usage[key] + amount <= most for key, amount, most in self._rules(job, need, queue))
 
     def charge(self, job: TraceJob, need: Need, queue: Queue, sign: int = 1) -> None:
-        """Add the job's use to its limits; with sign -1 subtract it."""
+        """Add the job's amounts to the use of each limit on it when it starts; with sign -1 subtract them."""
         for key, amount, _most in self._rules(job, need, queue):
             self._usage[key] += sign * amount
 
     def _rules(self, job: TraceJob, need: Need, queue: Queue) -> Iterator[tuple[Key, int, float]]:
-        """Yield (key, the job's amount, limit) of each limit on a job: partition, QOS, its teams and their users.
+        """Yield (key, the job's amount, limit) for each limit that applies to a job.
 
-        A QOS limit on GPUs overrides that of the team or user.
+        They are those of its partition, QOS, teams and their users. A QOS limit on GPUs overrides that of the team or
+        user.
         """
         gpus = _gpus(need)
         if queue.most_billed is not None:

@@ -55,9 +55,10 @@ class SimulationResult:
 
 
 def result(outcome: SimulationOutcome) -> SimulationResult:
-    """Compute utilization, waits and fairness of a replay, from the first submission to the last.
+    """Return the utilization, waits and fairness of a replay, from the first submission to the last.
 
-    Of GPUs if any job has some, else of CPUs. If all jobs are submitted at once, to the end of the last job.
+    Utilization is that of GPUs if any job has some, else of CPUs. If all jobs are submitted at once, to the end of the
+    last job.
     """
     job_runs, settings = outcome.job_runs, outcome.settings
     gpus = any(job_run.gpus for job_run in job_runs)

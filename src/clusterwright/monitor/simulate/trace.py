@@ -94,5 +94,5 @@ def _job(record: AccountingRecord) -> TraceJob:
 
 @lru_cache(maxsize=65536)
 def _intern(text: str) -> str:
-    """Share equal strings: a million jobs have a few hundred names."""
+    """Return the same text; cached, so that equal texts share memory: a million jobs have a few hundred names."""
     return text

@@ -195,7 +195,7 @@ def of_alert(alert: Alert, options: RenderOptions) -> Cells:
 
 
 def headline(snapshot: Snapshot) -> Cells:
-    """Return the sums of the cluster as cells; the parts of one cell stay on one line.
+    """Return the sums of the cluster (nodes, GPUs, jobs, alerts) as cells; the parts of one cell stay on one line.
 
     Mean use is that of allocated GPUs; silenced alerts do not count.
     """

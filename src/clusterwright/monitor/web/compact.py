@@ -43,7 +43,7 @@ def kind(node: NodeView) -> str:
 
 
 def word(node: NodeView) -> str:
-    """Return the node's state as Slurm prints it."""
+    """Return the node's state in Slurm's words, such as `IDLE+DRAIN`."""
     return visible(node.state.upper() + "+DRAIN" * node.drained)
 
 
@@ -152,7 +152,7 @@ def _folded(names: tuple[str, ...]) -> str:
 
 
 def thinned(points: tuple[tuple[int, float], ...], most: int) -> list[list[float]]:
-    """Return at most `most` of the points, always with the last one."""
+    """Return at most `most` of the points, at even distances counted from the last one, which is always among them."""
     step = -(-len(points) // most) if points else 1
     selection = [list(point) for point in points[::-1][::step]]
     return selection[::-1]
@@ -172,7 +172,7 @@ def whole(snapshot: Snapshot) -> dict[str, Json]:
 
 
 def missing_row(line: str) -> dict[str, Json]:
-    """Return a line of `Snapshot.missing` in each language."""
+    """Return by language the text of a line of `Snapshot.missing`, which says what the snapshot lacks."""
     row: dict[str, Json] = {}
     for lang in LANGUAGES:
         with in_language(lang):

@@ -55,7 +55,7 @@ class JobQuery:
 
 
 def listed(jobs: Iterable[JobView], query: JobQuery) -> dict[str, Json]:
-    """Return the rows of the page, its number, and the numbers of matching jobs and pages.
+    """Return a page of the list of jobs as a dict: its rows, its number, and the numbers of matching jobs and pages.
 
     A page beyond the last is the last; there is always one page.
     """

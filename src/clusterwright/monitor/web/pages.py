@@ -19,7 +19,7 @@ from clusterwright.monitor.web.compact import Json
 
 @cache
 def words(lang: Lang) -> Mapping[str, str]:
-    """Return the texts of messages.toml by key, in a language."""
+    """Return the texts of the web page, messages.toml, by key, translated to a language."""
     text = files("clusterwright.monitor.web").joinpath("messages.toml").read_text(encoding="utf-8")
     with in_language(lang):
         return {key: _(text) for key, text in tomllib.loads(text).items()}
@@ -147,7 +147,10 @@ def sign_in(lang: Lang, theme: str, token: str, trouble: str) -> str:
 
 
 def _filled(name: str, lang: Lang, theme: str, more: Mapping[str, str]) -> str:
-    """Fill a template, in which the text KEY is ${word_KEY}, with `_` for dots and dashes; `more` is not escaped."""
+    """Return an HTML template filled with the page's texts, language, theme and `more`, whose values are not escaped.
+
+    The text with key `a.b-c` is ${word_a_b_c} in the template.
+    """
     texts = {
         f"word_{key.replace('.', '_').replace('-', '_')}": escape(text) for key, text in words(lang).items()
     }

@@ -61,7 +61,10 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def run(command: List[str]) -> None:
-    """Replace this process by the program; `python` means the job's own Python, which has torchrun as a module too."""
+    """Replace this process by the program; `python` stands for the job's Python. Exit if the program cannot be started.
+
+    Without a torchrun, its module in that Python is started.
+    """
     argv = [sys.executable, "-u", *command[1:]] if command[0] == PYTHON else command
     try:
         os.execvp(argv[0], argv)  # noqa: S606 (the job's own program)

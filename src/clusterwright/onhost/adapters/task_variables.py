@@ -36,9 +36,9 @@ _MAX_BYTES = 1_000_000  # of a script
 
 
 def variables(command: Sequence[str], folder: str, workdir: str) -> Dict[str, str]:
-    """Write the task prolog into a run's folder and return the variable of srun that names it.
+    """Write a task prolog for srun into a run's folder, and return the environment variable that names it.
 
-    Nothing is written and returned for a program that starts MPI ranks itself, such as one with mpirun.
+    Nothing is written, and {} returned, for a program that starts MPI ranks itself, such as one with mpirun.
     """
     if any(name in text for text in _texts(command, workdir) for name in _MPI):
         return {}

@@ -43,9 +43,9 @@ class BurnInLoad:
         self.amounts, self.wrong, self.reason, self.broken = [], [], "", ""  # type: List[float], List[str], str, str
 
     def run(self, began: float, options: Json) -> None:
-        """Repeat the steps for `options["seconds"]` from `began` on; record a wrong result and continue.
+        """Repeat the load's steps for `options["seconds"]` from `began` (monotonic) on; count the work by time slice.
 
-        Another error of a step is stored in `broken` and ends the load.
+        A wrong result is recorded, and the load continues; another error is stored in `broken` and ends it.
         """
         while time.monotonic() < began + options["seconds"] and not self.broken:
             try:

@@ -21,9 +21,9 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Write the order on stdin, which has the part of each host, for the workers; then print their answers.
+    """Write the order on stdin to a file for the workers on the hosts, wait for their answers, and print these as JSON.
 
-    It waits for them up to the order's limit, or until the Slurm job has ended, whose state it prints too.
+    It waits up to the order's limit, or until the Slurm job has ended, whose state it prints too.
     """
     request = json.load(sys.stdin)
     folder, name, hosts = request["folder"], request["name"], set(request["order"]["parts"])

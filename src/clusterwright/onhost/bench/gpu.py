@@ -31,7 +31,7 @@ Reading = Tuple[float, Dict[int, Json]]
 
 
 def main() -> None:
-    """Run all steps on this host's GPUs and print the results with nvidia-smi's readings.
+    """Run all steps of the options on stdin on this host's GPUs; print results and nvidia-smi's readings as JSON.
 
     Readings start before the first step and end after the last.
     """
@@ -99,7 +99,10 @@ class Worker:
             pass
 
     def answer(self, limit_s: float) -> Json:
-        """Return the process's next answer; {} with `reason` set if it ended or did not answer in time."""
+        """Return the next answer of the GPU's process, waiting at most `limit_s` seconds.
+
+        {} with `reason` set if it ended, or did not answer in time; it is then killed.
+        """
         try:
             line = self.output.get(timeout=limit_s)
         except queue.Empty:

@@ -114,7 +114,7 @@ class Device:
         return differing(self.product[::step].cpu().double(), rows, step)
 
     def memory(self, request: Json) -> Json:
-        """Measure bytes/s of the device's memory by copy and triad, counted as STREAM does, and verify the results."""
+        """Measure bytes/s of the device's memory by copy and triad, counted as STREAM does; count wrong elements."""
         count = request["bytes"] // 4
         a, b, c = (torch.full((count,), value, device=self.device) for value in (0.0, B, C))
         copy = self.seconds(lambda: a.copy_(b), request["seconds"])

@@ -85,7 +85,7 @@ def write_samples(folder: str, name: str, count: int, samples_per_file: int, siz
 
 
 def measure(kind: str, data: Samples) -> Iterator[Json]:
-    """Yield the read rate for each number of workers: with a cold page cache if possible, then with a warm one."""
+    """Yield the samples per second for each number of workers: with a cold page cache if possible, then a warm one."""
     for workers in numbers_of_workers(len(os.sched_getaffinity(0))):
         for path in data.names:
             forget(path)
@@ -139,7 +139,7 @@ def cached(path: str) -> bool:
 
 
 def on(path: str, work: Callable[[int], Any]) -> Any:
-    """Open the file, call the work with its descriptor, and return the result."""
+    """Open the file for reading, call `work` with its descriptor, close it, and return what `work` returned."""
     file = os.open(path, os.O_RDONLY)
     try:
         return work(file)

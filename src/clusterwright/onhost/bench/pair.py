@@ -140,7 +140,7 @@ def send(end: socket.socket, seconds: float) -> int:
 
 
 def receive(end: socket.socket) -> int:
-    """Read until the other end closes, and return the number of bytes."""
+    """Read from a connection until the other end closes it; return the number of bytes read."""
     count = 0
     while True:
         size = len(end.recv(len(BLOCK)))

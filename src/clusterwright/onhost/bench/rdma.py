@@ -62,7 +62,10 @@ def printed(argv: List[str]) -> str:
 
 
 def server(options: Json) -> Json:
-    """Start the server of every test on all rails, wait for the client to finish, and return each server's output."""
+    """Start the perftest server of every test on all rails, wait for the client to finish, and return their outputs.
+
+    They are by test, in a list by rail.
+    """
     with socket.create_server((options["address"], options["port"])) as listening:
         running = [[Running(test["server"]) for test in rail] for rail in options["rails"]]
         try:
@@ -134,7 +137,10 @@ def rail(options: Json, tests: List[Json], results: Json) -> None:
 
 
 def run_test(argv: List[str], limit_s: float) -> Json:
-    """Run the client of one test and return exit code and output; retry while its server does not listen yet."""
+    """Run the perftest client of one test for at most `limit_s`, and return its exit code and output.
+
+    It is retried for CONNECT_TIMEOUT_S while its server does not listen yet.
+    """
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         result = ended(Running(argv), limit_s)

@@ -109,7 +109,10 @@ def timed(run: Callable[..., None], tensors: Tensors, iterations: int, device: A
 
 
 def bus_factor(kind: str, ranks: int) -> float:
-    """Return bus bandwidth divided by algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
+    """Return the factor from algorithm bandwidth to bus bandwidth of a collective, as nccl-tests defines it.
+
+    See nccl-tests, doc/PERFORMANCE.md.
+    """
     peer_share = (ranks - 1) / ranks
     return {"all_reduce": 2 * peer_share, "all_reduce_pieces": 2 * peer_share, "broadcast": 1.0}.get(
         kind, peer_share

@@ -26,7 +26,10 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Time the training steps of one rank; print the times, and loss and gradients to compare ranks, as JSON."""
+    """Time the training steps of one rank of a benchmark, and print the times as JSON.
+
+    The output also has loss and gradients, by which ranks are compared, and the bytes sent.
+    """
     options = json.loads(sys.argv[1])
     device = device_of(options["backend"])
     dist.init_process_group(options["backend"])

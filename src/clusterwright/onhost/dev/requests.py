@@ -29,7 +29,10 @@ _COLUMNS = ("%i", "%u", "%T", "%M", "%l", "%j", "%Z", "%S", "%B", "%r")
 
 
 def main() -> int:
-    """Execute the request on stdin (begin, list, stop); each answer is a line of JSON. Return the exit code."""
+    """Execute the request for a session on stdin (begin, list, stop); return the exit code, 1 after a failure.
+
+    Each answer, also a failure, is a line of JSON on stdout.
+    """
     request = json.loads(sys.stdin.readline())
     os.umask(0o077)
     try:

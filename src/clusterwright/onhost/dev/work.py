@@ -91,9 +91,9 @@ class DevWork:
         self.running: Set[int] = set()
 
     def poll(self, now: float, active: float = 0.0) -> float:
-        """Return the seconds since the session was last in use: CPU time, a terminal, or the server's activity.
+        """Return the seconds since the session was last in use, by CPU time, a terminal, or its server; 0 if it is now.
 
-        `active` is when the server last saw activity, epoch seconds.
+        `now` and `active`, when the server last saw activity, are epoch seconds.
         """
         pids = of_job(self.job_id)
         cpu, busy = cpu_seconds(pids), running(pids - {os.getpid()})  # this process always runs

@@ -95,7 +95,10 @@ def collect_lines(request: Dict[str, Any], end: float) -> Dict[str, List[str]]:
 
 
 def queries(request: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
-    """Yield each Question with its query for this job; without a run or hosts, not those that need them."""
+    """Yield each question about a job's metrics with its PromQL query.
+
+    Without a run or hosts, those that need them are left out.
+    """
     places = {
         "n": "node=~" + json.dumps("|".join(request["hosts"])),
         "t": f"[{max(LEAST_S, request['end'] - request['begin'])}s] @ {request['end']}",

@@ -120,7 +120,10 @@ def add_samples(ranks: Sequence[Dict[str, Any]]) -> None:
 
 
 def _sample(pid: int, stack: str) -> Dict[str, str]:
-    """Return one sample: process state, kernel wait channel, its code location, and the collective that it is in."""
+    """Return one sample of a process: its state, kernel wait channel, code location, and the collective that it is in.
+
+    `stack` is its printed stack; empty values are unknown.
+    """
     called = _CALLED.findall(stack) if _COLLECTIVE.search(stack) else []
     return {
         "state": stacks.state(pid),

@@ -164,7 +164,10 @@ def _row(path: str, name: str) -> Optional[int]:
 
 
 def _rows(path: str) -> Dict[str, int]:
-    """Return the numbers of a file of `name number` lines by name; other lines are ignored."""
+    """Return the numbers of a control group's file with lines `name number` by name; other lines are ignored.
+
+    Empty if it cannot be read.
+    """
     rows: Dict[str, int] = {}
     for line in text_of(path).splitlines():
         key, _, value = line.partition(" ")

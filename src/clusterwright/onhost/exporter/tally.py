@@ -13,9 +13,9 @@ class Tally:
         self._parts: Dict[Any, float] = {}
 
     def total(self, parts: Mapping[Any, float]) -> float:
-        """Return the sum of the parts' present values and of the last values of parts that ended or restarted.
+        """Return a counter that never falls: the sum of the parts' values now, and of the last values of ended parts.
 
-        A part has restarted if its value fell.
+        A part whose value fell has restarted, and counts as an ended and a new one.
         """
         for name, value in self._parts.items():
             if name not in parts or parts[name] < value:

@@ -63,7 +63,7 @@ def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
 
 
 def split(argv: Argv) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """Return the launcher's options of a command line, each with its value, and the program."""
+    """Return the options at the start of a deepspeed command line, each with its value, and the remaining program."""
     options, remaining = [], list(argv)
     while remaining and remaining[0].startswith("-"):
         bare = "=" in remaining[0] or remaining[0] in _NO_VALUE

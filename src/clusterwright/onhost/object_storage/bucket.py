@@ -89,7 +89,7 @@ class Bucket:
         return dict(self._listing(prefix))
 
     def folders(self) -> List[str]:
-        """Return the first parts of all names that have a slash, such as `step-00000100.0a1b2c3d/`."""
+        """Return the first parts, up to the slash, of all object names that have one: `step-00000100.0a1b2c3d/`."""
         pages = self._pages("list_objects_v2", Prefix=self._target.prefix, Delimiter="/")
         start = len(self._target.prefix)
         return [row["Prefix"][start:] for response in pages for row in response.get("CommonPrefixes", ())]

@@ -76,13 +76,16 @@ class PowerActions:
         self._off(hosts, now, hard=False)
 
     def kill(self, hosts: List[str], now: float) -> None:
-        """Cut the power of the hosts and verify that they are off."""
+        """Cut the power of the hosts, wait until they are off, and record whether they are."""
         self._off(hosts, now, hard=True)
         self._until_off(hosts)
         self.check_off(hosts, now)
 
     def check_off(self, hosts: List[str], now: float) -> None:
-        """Verify that hosts are off; one that somebody has switched on meanwhile is powered off again."""
+        """Record whether the hosts are off; one that somebody has switched on meanwhile is powered off at the next poll.
+
+        A refusal of the provider counts as hopeless.
+        """
         states = self.provider.state(hosts)
         for host in hosts:
             record, was_sure = self.records.by_host[host], self.records.by_host[host].sure

@@ -44,7 +44,7 @@ class Records:
         self.written = ""
 
     def write(self) -> None:
-        """Write the records atomically if they have changed."""
+        """Write the hosts' power records to their file atomically, if they have changed since the last write."""
         text = json.dumps({host: vars(record) for host, record in self.by_host.items()})
         if text == self.written:
             return

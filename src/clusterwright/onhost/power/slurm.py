@@ -21,7 +21,10 @@ def update(hosts: List[str], *fields: str) -> str:
 
 
 def _run(argv: List[str], complaint: bool = False) -> Optional[str]:
-    """Return the command's output, None if it failed; with `complaint` return its error instead, "" for success."""
+    """Run a command of Slurm and return its output, None if it failed.
+
+    With `complaint` return its error instead, "" if it succeeded.
+    """
     result = processes.run(argv, LIMIT_S, merge=True)
     if complaint:
         return "" if result.ok else (result.stopped or result.out or "scontrol failed")

@@ -17,9 +17,9 @@ TOTAL_TIMEOUT_S = 12.0  # our choice: a host on which a process has not run by t
 
 
 def probe(path: str) -> int:
-    """Fork a process that probes the folder; return the read end of its pipe.
+    """Fork a process that measures how long statvfs of a folder takes; return the read end of its pipe.
 
-    The pipe delivers a start mark, then the seconds or an error.
+    The pipe delivers a start mark, then the seconds or an error as text.
     """
     out, into = os.pipe()
     if os.fork():

@@ -43,9 +43,11 @@ def run(arguments: List[str]) -> Tuple[int, str]:
 
 
 def query(switch: str, fields: List[List[str]], chosen: Optional[int] = None) -> Dict[str, Any]:
-    """Run one query, again without each field that is not supported; return its code, rows, messages and those fields.
+    """Run one query of nvidia-smi, again without each field that is not supported.
 
-    A row has each value by the first name of its field. `chosen` is the index of the only GPU to query.
+    Return its exit code, rows, messages and those fields. A row has each value by the first name of its field. `chosen`
+    is
+    the index of the only GPU to query.
     """
     candidates = [list(names) for names in fields]
     while True:

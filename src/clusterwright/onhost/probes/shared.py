@@ -76,7 +76,10 @@ def write(path: str, host: str) -> Dict[str, str]:
 
 
 def read(path: str, hosts: Iterable[str]) -> Dict[str, str]:
-    """Read and remove the tokens of these hosts in a folder; return those found, by host."""
+    """Read and remove the token files that these hosts wrote into a shared folder; return the tokens by host.
+
+    A host without a token is left out.
+    """
     tokens = {host: "".join(consume_token(location) for location in places(path, host)) for host in hosts}
     return {host: token for host, token in tokens.items() if token}
 

@@ -78,9 +78,9 @@ def remove(cluster: str, key: Key, have: Rows) -> List[str]:
 
 
 def sections(missing: List[Json], rows: List[Json], have: Rows) -> List[Tuple[str, List[str]]]:
-    """Return (account, lines) for the file of `sacctmgr load`: new teams below their parent, new members in their team.
+    """Return (account, lines) for the file of `sacctmgr load`, which adds what is `missing` in slurmdbd; parents first.
 
-    Parents come first.
+    New teams are below their parent, new members in their team.
     """
     people = {row["name"]: row for row in rows if row["kind"] == "person" and key_of(row) not in have}
     lines_by_parent: Dict[str, List[str]] = {}

@@ -124,7 +124,10 @@ def find_obsolete(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[Key
 
 
 def strangers(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[str]:
-    """Return a note for teams, members and QOS that somebody added by hand; applies do not change them."""
+    """Return notes, at most one each, on teams, members and QOS in slurmdbd that somebody added by hand.
+
+    Applies do not change them.
+    """
     declared_keys = {key_of(row) for row in rows} | set(ours)
     notes = []
     for kind, label in (("account", "accounts"), ("user", "members"), ("qos", "qualities of service")):

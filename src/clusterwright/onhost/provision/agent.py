@@ -232,7 +232,7 @@ def write_receipt(host: LocalHost, changes: List[Json]) -> None:
 
 
 def receipt_of(host: LocalHost) -> Json:
-    """Return the record of this apply: the desired files, and those that left the cluster file but still exist here."""
+    """Return the record of this apply: desired files, former ones that still exist here, units and their readers."""
     rows = {file["path"]: files.receipt_row(file) for file in of_kinds(host, ("file",))}
     for path, row in host.receipt["files"].items():
         if path not in rows and read(host.resolve_path(path)) is not None:

@@ -254,7 +254,11 @@ def needs_trial(host: LocalHost, trial: Json, changes: List[Json]) -> bool:
 
 
 def try_out(host: LocalHost, trial: Json) -> None:
-    """Write all files of a trial to a private scratch folder and run its command on them; raise if that fails."""
+    """Write all files of a trial to a private scratch folder, run its command on them, and remove the folder.
+
+    Raises:
+        ChangeError: the command rejects the files; has its output.
+    """
     import shutil
 
     folder = host.resolve_path(f"{STATE}/{TRIAL}{os.getpid()}")

@@ -177,7 +177,7 @@ def do(host: LocalHost, resource: Json, changes: List[Json]) -> None:
 
 
 def remember(host: LocalHost) -> None:
-    """Store which records are ours: those of the cluster file, and earlier ones that are not removed yet."""
+    """Store which accounts and reservations are ours: those of the cluster file, and earlier ones not removed yet."""
     stored_keys = {}
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] in ("accounts", "reservations"):

@@ -237,7 +237,7 @@ def refuse_foreign_hold(host: LocalHost, todo: List[Json]) -> None:
 
 
 def ids(host: LocalHost, troubles: Container[str]) -> List[str]:
-    """Return the resource ids of the packages in these sets."""
+    """Return the resource ids of all packages in the package sets that `troubles` contains."""
     return [package["id"] for package in packages.desired_packages(host) if package["set_name"] in troubles]
 
 

@@ -55,9 +55,10 @@ OF_A_PARTITION = re.compile(
 
 
 def main() -> int:
-    """Start the daemon on the files of the folder (argv: DAEMON FOLDER HOST) and return the trial's exit code.
+    """Start the daemon on the files of the folder (argv: DAEMON FOLDER HOST), stop it, and return the trial's exit code.
 
-    Untried if the daemon is not installed, or the host allows no network namespace; slurmd only prints its GRES with
+    Untried (0) if the daemon is not installed, or the host allows no network namespace; slurmd only prints its GRES
+    with
     cgroup v2.
     """
     daemon, folder, host = sys.argv[1:4]

@@ -37,7 +37,10 @@ def begin(host: LocalHost) -> None:
 
 
 def save_change(host: LocalHost, change: Json, resource: Optional[Json]) -> None:
-    """Save the present state of the path or sysctl that the change affects; of kinds in STAYS only the summary."""
+    """Save the present state of the file, folder, link or sysctl that the change affects, for a rollback.
+
+    Of kinds in STAYS, which a rollback does not restore, only the summary is saved.
+    """
     kind, _, name = change["id"].partition(":")
     if kind in ("file", "gone"):
         save_path(host, "file:" + name, resource or host.receipt["files"].get(name, {}))
@@ -117,7 +120,10 @@ def about_apply(host: LocalHost, when: str) -> Json:
 
 
 def rows_of(host: LocalHost, when: str) -> List[Json]:
-    """Return the states that one apply saved; a last line that a crash truncated belongs to a change not made."""
+    """Return the states that the apply with this name saved; damaged lines are left out, with a note.
+
+    A last line that a crash truncated belongs to a change not made.
+    """
     path = f"{FOLDER}/{when}/before.jsonl"
     rows = list(map(parse_object, (read(host.resolve_path(path)) or b"").splitlines()))
     good = [row for row in rows if isinstance(row.get("id"), str) and isinstance(row.get("before"), dict)]

@@ -29,7 +29,7 @@ def color_class(name: str) -> str:
 
 
 def bar(recovery: Recovery, width: float) -> str:
-    """Return the SVG of one bar from the fault to new progress; each part is as long as it took."""
+    """Return an SVG image of one bar from the fault to new progress, whose parts are as long as they took."""
     x = scale(0, recovery.seconds, 1, width - 1)
     start, drawn = 0.0, []
     for part in recovery.parts:

@@ -99,7 +99,7 @@ def _inforom(gpu: SimulatedGpu) -> str:
 
 
 def _margin(gpu: SimulatedGpu) -> int:
-    """Return the degrees Celsius left until the GPU slows down."""
+    """Return how many degrees Celsius the GPU may still heat up before it slows down."""
     slowdown = gpu.number("nvmlDeviceGetTemperatureThreshold", 1)
     return slowdown - gpu.number("nvmlDeviceGetTemperature", 0)
 

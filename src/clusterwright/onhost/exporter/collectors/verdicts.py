@@ -42,7 +42,7 @@ def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Fami
 
 
 def _split(line: str) -> Tuple[str, str]:
-    """Return the check's code at the start of a line, and the GPU, path or PCI device that it names, "" if none."""
+    """Return the check's code at the start of a line, and the part (GPU, path or PCI device) that it names, else ""."""
     check, _, detail = line.strip().partition(" ")
     part = _PART.search(detail)
     return check, part[0] if part else ""

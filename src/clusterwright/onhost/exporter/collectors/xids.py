@@ -81,7 +81,10 @@ def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
 
 
 def read(text: str) -> Optional[Tuple[str, str, bool]]:
-    """Return PCI address, XID and whether it may repeat another line, from a kernel log line; None for any other."""
+    """Return PCI address and XID of a kernel log line, and True if it may repeat another line; None for any other.
+
+    The XID of an NVSwitch is `sxid-NUMBER`.
+    """
     if match := _XID.match(text):
         return address(match[1]), match[2], False
     if match := _SXID.match(text):

@@ -136,7 +136,7 @@ class ZabbixSite:
 
 
 def sites(settings: NotifySettings) -> dict[str, ZabbixSite]:
-    """Return every Zabbix receiver by name."""
+    """Return every Zabbix receiver in the settings by its name."""
     return {name: ZabbixSite(settings, name) for name in settings.zabbix}
 
 

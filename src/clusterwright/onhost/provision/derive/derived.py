@@ -31,7 +31,10 @@ def work_out(host: LocalHost) -> None:
 
 
 def as_file(host: LocalHost, resource: Json, notes: List[str]) -> List[Json]:
-    """Return a derived resource as a file resource, in a list; an empty list if this host shall not have the file."""
+    """Compute the content of a derived resource on this host, and return it as a list of one file resource.
+
+    Empty if this host shall not have the file. What could not be derived is appended to `notes`.
+    """
     data = worked_out(host, resource, notes)
     if data is None:
         return []

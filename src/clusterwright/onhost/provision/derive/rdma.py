@@ -199,7 +199,7 @@ def is_in(rdma_port: Port, subnets: List[str]) -> bool:
 def counted(
     on: List[Port], fitting: List[Port], all_ports: List[Port], network: Json, notes: List[str]
 ) -> None:
-    """Add notes for too few or too many ports, and for ports that are not active."""
+    """Append notes if the number of ports on a network is not that of its rails, or ports on it are not active."""
     name, kind, rails = network["name"], network["kind"], network["rails"]
     other_names = [rdma_port.name for rdma_port in all_ports if rdma_port not in fitting]
     if len(on) != rails:

@@ -94,7 +94,7 @@ def pruned(node: "Node") -> "Node":
 
 
 def cpu(host: LocalHost, number: int, below: "Node") -> str:
-    """Return the XML of one NUMA node and the devices below it."""
+    """Return the XML of one NUMA node, of this number, and of the PCI devices below it."""
     attrs = {"numaid": str(number), "affinity": cpus_of(host, number), "arch": os.uname().machine}
     attrs.update(maker(host))
     inside = "".join(pci(host, name, node, "    ") for name, node in sorted(below.items()))

@@ -13,7 +13,7 @@ from clusterwright.onhost.provision.host import Json, LocalHost
 def text(host: LocalHost, params: Json, _notes: List[str]) -> Optional[str]:
     """Return the text of ucx.conf: the adapters of the compute network, else the interface with the host's address.
 
-    With adapters, UCX may not use TCP. Variables of the cluster file replace these.
+    With adapters, UCX may not use TCP. Variables of the cluster file replace these. Never None.
     """
     addresses = interfaces([])
     network, lines = params["network"], []

@@ -78,7 +78,7 @@ def refuse_files(host: LocalHost, path: str) -> None:
 
 
 def note_kernel(host: LocalHost, resource: Json) -> None:
-    """Add a note for each mount option that the kernel is too old for."""
+    """Add a note to the host for each mount option of the resource that its kernel is too old for."""
     for option, min_version in resource["kernels"].items():
         release = os.uname().release
         if version_of(release) < version_of(min_version):

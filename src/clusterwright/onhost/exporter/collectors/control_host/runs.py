@@ -56,7 +56,7 @@ class Followed:
         self.most: Dict[Tuple[str, Tuple[Tuple[str, str], ...]], float] = {}
 
     def read(self, sizes: Counter[int]) -> None:
-        """Read the run's new events, and add the memory of the run to that of its owner in `sizes`.
+        """Read the run's new events, and add the memory that the run takes here to its owner's in `sizes`.
 
         Raises:
             ValueError: the run or its owner takes too much memory.
@@ -160,7 +160,10 @@ def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: f
 
 
 def choose(candidates: Iterable[_Candidate]) -> Set[str]:
-    """Return the names of at most MOST runs to monitor: first one of each owner, then a second one, and so on."""
+    """Return the names of at most MOST runs to monitor: first one of each owner, then a second one, and so on.
+
+    Runs that are followed already come before new ones, then those with the latest heartbeat.
+    """
     numbers: Counter[int] = Counter()
     rows: List[Tuple[int, bool, float, str]] = []
     for owner, is_new, age, name in sorted(candidates):
@@ -193,7 +196,10 @@ def _checked(samples: Iterable[_Sample]) -> List[_Sample]:
 
 
 def _samples(run: Followed, now: float) -> Iterator[_Sample]:
-    """Yield a run's metrics: those of `wright status --metrics`, and those that need a continuous reader."""
+    """Yield a run's metrics, by which its events and `now` are evaluated.
+
+    They are those of `wright status --metrics`, and those that need a continuous reader.
+    """
     events = run.events.all()
     running = _is_running(run.folder, events, now)
     submitted = run.record.get("submitted")
