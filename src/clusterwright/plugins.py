@@ -83,7 +83,7 @@ def folder(plugin: Plugin) -> Path:
 
 
 def names(plugin: Plugin) -> tuple[str, ...]:
-    """Return the names of what the plug-in adds, by its files; none if there is no folder."""
+    """Return the names of what a plug-in adds, by the files in its folder; empty if there is no such folder."""
     try:
         parent = folder(plugin)
     except WrightError:

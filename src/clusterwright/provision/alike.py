@@ -34,5 +34,8 @@ def alike(role: Role) -> Role:
 
 @cache_per_instance
 def _answers(_cluster: Cluster) -> dict[tuple[str, str], tuple[RoleContext, tuple[Resource, ...]]]:
-    """Return the cache: resources by role module and node group, with the context that they were computed for."""
+    """Return an empty cache, one for each cluster, of resources by role module and node group.
+
+    With the resources it stores the context that they were computed for.
+    """
     return {}

@@ -60,7 +60,10 @@ def digest(resources: Iterable[Resource]) -> str:
 
 @lru_cache(maxsize=4)
 def _start(shared: tuple[str, ...]) -> tuple[Any, bytes, frozenset[str]]:
-    """Return a compressor that has consumed the shared contents, its output so far, and the contents as a set."""
+    """Compress the contents that all hosts' bundles share, once.
+
+    Return the compressor in the state after them, its output so far, and the contents as a set.
+    """
     packer = zlib.compressobj(LEVEL)
     contents = {_name(text): text for text in shared}
     head = packer.compress(f'{{"contents": {json.dumps(contents)}, '.encode())

@@ -282,9 +282,9 @@ def _settled(
 def _emptied(
     wanting: list[str], host_reports: dict[str, HostReport], drains: Drains, policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
-    """Drain hosts and wait for their jobs; return skipped reports of hosts whose jobs still run after `wait_s`.
+    """Drain hosts and wait for their jobs; return, by host, the reports of those that must be skipped, with the reason.
 
-    A host that could not be drained is skipped only if it runs job steps.
+    Their jobs still run after `wait_s`. A host that could not be drained is skipped only if it runs job steps.
     """
     refused = {host: reason for host, reason in drains.drain(wanting).items() if host_reports[host].job_steps}
     busy_hosts = (
@@ -320,7 +320,7 @@ def _is_complete(report: HostReport) -> bool:
 
 
 def _apply_host(work: HostWork, host_report: HostReport, host: str) -> HostReport:
-    """Make the changes that were shown on one host and return its report.
+    """Make the approved changes on one host, and return its report.
 
     A host that has changed since is not modified. Its package bundle is copied first; if that fails, nothing is
     changed.

@@ -103,7 +103,7 @@ def grow(
 
 
 def wait_for(remote: Remote, control: str, hosts: tuple[str, ...], clock: Clock) -> dict[str, str]:
-    """Wait until Slurm can schedule jobs on all these hosts, at most 90 s; return their node states, ready or not."""
+    """Wait until Slurm can schedule jobs on all these hosts, at most 90 s; return each host's node state by then."""
     started = clock.monotonic()
     while True:
         host_states = states(remote, control, hosts)

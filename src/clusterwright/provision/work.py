@@ -131,7 +131,7 @@ def _timings(phase: str, ssh_s: float, on_host: tuple[Timing, ...], render_s: fl
 
 
 def stamp(clock: Clock) -> str:
-    """Return the name of an apply: its UTC time, so that names sort by time."""
+    """Return a name for an apply: the UTC time such as `20261128-173000`, so that names sort by time."""
     return datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%d-%H%M%S")
 
 

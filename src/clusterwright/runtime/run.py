@@ -320,7 +320,10 @@ class Run(Services):
             self._saving.save(self.completed, *self._state())
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the run's shared state and this rank's local state."""
+        """Return what a checkpoint has besides the tracked objects: shared state and this rank's local state.
+
+        The latter has random generators, gradient reduction and the position in the data.
+        """
         local = {**state.capture(), **self._reduction.local()}
         if self._stream is not None:
             local["data"] = self._stream.state_dict()

@@ -116,7 +116,7 @@ class Saving:
             self._log.record("checkpoint", step=saved.step, seconds=saved.seconds, bytes=saved.bytes)
 
     def part(self, run_state: dict[str, Any], local: dict[str, Any]) -> Sequence[Chunk]:
-        """Return the chunks of tensors that this rank would save now; collective."""
+        """Return the chunks of tensors that this rank would save now, as its part of a checkpoint; collective."""
         return self._dealer.chunks({**self._tracked.state(), RUN_KEY: run_state}, local)
 
     def resume(self) -> Resumed | None:

@@ -59,10 +59,7 @@ class SignIn:
         self._hashing, self._waiting = asyncio.Semaphore(_HASHES_AT_ONCE), Waiting()
 
     async def sign_in(self, request: Request) -> Response:
-        """Respond with the sign-in form (GET), or check the password and begin a session (POST).
-
-        If it is refused, respond with the form and 403, 503 or, after too many attempts, 429 with the wait.
-        """
+        """Respond with the form (GET), or check the password and begin a session (POST); 403, 429 or 503 if refused."""
         if request.method != "POST":
             return self._form(request, "", 200)
         form = {

@@ -82,7 +82,7 @@ class PowerActions:
         self.check_off(hosts, now)
 
     def check_off(self, hosts: List[str], now: float) -> None:
-        """Record whether the hosts are off; one that somebody has switched on meanwhile is powered off at the next poll.
+        """Record whether the hosts are off; one that somebody has switched on meanwhile is powered off by a later poll.
 
         A refusal of the provider counts as hopeless.
         """

@@ -55,7 +55,7 @@ OF_A_PARTITION = re.compile(
 
 
 def main() -> int:
-    """Start the daemon on the files of the folder (argv: DAEMON FOLDER HOST), stop it, and return the trial's exit code.
+    """Start the daemon on the files of the folder (argv: DAEMON FOLDER HOST), stop it, and return a trial's exit code.
 
     Untried (0) if the daemon is not installed, or the host allows no network namespace; slurmd only prints its GRES
     with

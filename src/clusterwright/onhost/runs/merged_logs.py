@@ -46,7 +46,7 @@ def merge(chunks: Sequence[Chunk]) -> Iterator[MergedLine]:
 
 
 def split(source: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
-    """Return the supervisor's lines as a chunk per generation, split at the lines that start one.
+    """Return the supervisor's lines as chunks by generation, each of which begins at the line that starts one.
 
     `generation` is that of the lines before the first start.
     """

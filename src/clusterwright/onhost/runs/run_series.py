@@ -49,7 +49,10 @@ class Series:
         self.plans: List[Event] = []
 
     def add(self, event: Event) -> None:
-        """Add the next event of rank 0's file to the curves: a plan, a step or a measurement; others are ignored."""
+        """Add an event of rank 0's file, in its order, to the curves: a plan, a step or a measurement.
+
+        Other events are ignored; steps that a plan repeats are forgotten.
+        """
         if event["event"] == "plan":
             self.plans.append(event)
             self._batch, self._previous, self._talked = int(event.get("batch") or 0), None, {}

@@ -214,7 +214,7 @@ def _add_runs(result: Document, request: Document) -> None:
 
 
 def _runs(runs: str, begin: float, end: float, unread: List[str]) -> Iterator[Document]:
-    """Yield the goodput accounting of each run of the period.
+    """Yield the goodput accounting of each run in the folder `runs` between `begin` and `end` (epoch seconds).
 
     A run that cannot be read is added to `unread`, with the error, and does not affect the others.
     """

@@ -70,7 +70,10 @@ def _program(result: Document, name: str, argv: List[str], limit_s: float) -> Ca
 
 
 def _queue(result: Document, request: Dict[str, Any], separator: str, limit_s: float) -> None:
-    """Add the jobs, then the progress of the runs of running jobs."""
+    """Add the queue of Slurm to the snapshot's result, then the progress of the runs of running jobs.
+
+    Runs that could not be read in time are counted in `silent`.
+    """
     _program(result, "jobs", programs.commands(separator)["jobs"], limit_s)()
     names = [job.name for job in programs.jobs(result["said"]["jobs"], separator) if job.state == "RUNNING"]
     if request.get("runs"):

@@ -278,7 +278,7 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _next(policy: Policy, state: State, event: Event) -> Decision:
-    """Return what follows after all ranks of the last generation have ended; nothing while it waits for lost hosts."""
+    """Return the next state and actions after all ranks of a generation ended; no actions while it waits for hosts."""
     if state.reason == FINISHED or event.finished:
         return _end(state, FINISHED, "every rank exited with code 0")
     if state.stop_reason:

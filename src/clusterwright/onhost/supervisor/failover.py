@@ -54,7 +54,7 @@ class Failover:
         self.record_beats(0)
 
     def record_beats(self, count: int) -> None:
-        """Record the supervisor's heartbeat counter, and that it was seen now."""
+        """Record that the supervisor's heartbeat with this count has arrived now."""
         self._heartbeat = p.Heartbeat(p.Beat(int(self._orders["number"]), count), time.monotonic())
 
     def turn(self) -> None:

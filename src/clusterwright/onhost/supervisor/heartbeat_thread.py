@@ -27,15 +27,15 @@ class HeartbeatThread:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Send the first heartbeat at once, and the next ones."""
+        """Start the thread that sends heartbeats, the first one at once."""
         self._thread.start()
 
     def turn(self) -> None:
-        """Record that the event loop turns."""
+        """Record that the supervisor's event loop turns now; heartbeats stop if it no longer does."""
         self._turned_at = time.monotonic()
 
     def stop(self) -> None:
-        """Send no more; return once a heartbeat that is being sent is complete."""
+        """Stop to send heartbeats; return once one that is being sent is complete."""
         self._stopped.set()
         self._thread.join()
 
@@ -61,7 +61,7 @@ class SupervisorHeartbeat:
         self._writing.start()
 
     def turn(self) -> None:
-        """Record that the event loop turns."""
+        """Record that the supervisor's event loop turns now; heartbeats stop if it no longer does."""
         self._sending.turn()
         self._writing.turn()
 

@@ -308,7 +308,10 @@ class Agent:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the agent for the run and the supervisor address of the command line; return the exit code."""
+    """Run the agent of this host, for the run and the supervisor's address and port of the command line.
+
+    Return 0 once the run has ended; 1 without a supervisor, or for an invalid job.json.
+    """
     run, address, port = arguments
     processes.adopt_orphans()
     set_umask(run)  # container runtimes set their own

@@ -86,7 +86,7 @@ class Peers:
             self.close(event.peer, "invalid message")
 
     def send(self, host: str, message: wire.Message) -> None:
-        """Send a message to a host's agent; nothing if it is not connected. One that cannot be reached is lost."""
+        """Send a message to a host's agent, if it is connected; an agent that cannot be reached counts as lost."""
         peer = self.by_host.get(host)
         if peer:
             self._send(peer, message)
@@ -229,7 +229,10 @@ class Peers:
             self.close(peer, "refused")
 
     def _admit(self, peer: Peer, message: wire.Message) -> None:
-        """Admit one agent per host: a reconnected one replaces its old connection, a second one is told to end."""
+        """Admit the agent of a host that is ready, as a JOINED event.
+
+        If it has reconnected it replaces its old connection; a second agent of a host is told to end.
+        """
         previous = self.by_host.get(peer.host)
         if previous and previous.pid != peer.pid:
             self._send(peer, {"end": True})

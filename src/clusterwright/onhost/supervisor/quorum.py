@@ -75,7 +75,10 @@ class Quorum:
         return any(now - time < DOUBT * timeout_s for time in times)
 
     def show(self, beats: int, *, over: bool = False) -> None:
-        """Write the heartbeat file with this supervisor's address; `over`: no supervisor may follow in this job."""
+        """Write the run's heartbeat file, with this supervisor's number, host and address, and the count `beats`.
+
+        `over`: no supervisor may follow in this job.
+        """
         address, port = self._listen_address
         self._folder.write(
             heartbeat.NAME,

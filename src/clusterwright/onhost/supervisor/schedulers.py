@@ -195,7 +195,7 @@ class Local(WithoutSlurm):
         return True
 
     def reap(self) -> None:
-        """Collect the agents that have ended."""
+        """Collect the exit codes of local agents that have ended, so that no zombies remain."""
         for agent in self._agents.values():
             agent.poll()
 
@@ -265,7 +265,10 @@ class Reach:
         self._deadline = 0.0
 
     def answer(self) -> Optional[bool]:
-        """Start the command if none runs; return None while it runs, then the result, False after the time limit."""
+        """Return whether the test has succeeded; it starts the command if none runs.
+
+        None while it runs; False also after the time limit, or if it cannot be started.
+        """
         now = time.monotonic()
         if self._process and now > self._deadline + FORGOTTEN_S:
             self._end()

@@ -322,7 +322,7 @@ class Supervisor:
         self.events.write("generation_end", action.generation, reason=action.reason, first_failure=began)
 
     def began_with(self, reason: str) -> str:
-        """Return the first failure of this generation as text; "" if `reason` is no failure."""
+        """Return the first failure of this generation as text, if the end's `reason` is a failure; else ""."""
         failed = reason not in (d.FINISHED, d.CANCELED, *d.REQUESTED_STOPS)
         return first_failure.line(self.faults, self.record.job.gpus_per_node) if failed else ""
 

@@ -24,7 +24,10 @@ SHORTEST_GRACE_S, SHORTEST_JOIN_S = 5.0, 5.0
 
 
 def policy(record: JobRecord, hosts: Tuple[str, ...], successors: int, *, inside: bool) -> Policy:
-    """Return the settings of `decide` for a run; `inside`: after a failover, agents run already and rejoin soon."""
+    """Return the settings by which `decide` decides for a run on these hosts, from its job file and time limits.
+
+    `inside`: after a failover, agents run already and rejoin soon. `successors` is how many jobs continued it before.
+    """
     recovery = record.job.recovery
     return_s = max(SHORTEST_JOIN_S, 2 * recovery.heartbeat_timeout)
     # Without a scheduler a successor has the same hosts: it waits for a lost one as a job waits in a queue.

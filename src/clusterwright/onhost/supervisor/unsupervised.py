@@ -156,7 +156,10 @@ class UnsupervisedJob:
         return int(process.returncode)
 
     def reason(self, code: int, log: str, logs: str) -> str:
-        """Return the reason of a failure: the first failed task with its last output, else the launcher's output."""
+        """Return why the program failed: the first failed task with its last output, else the launcher's output.
+
+        `code` is the launcher's exit code, `log` its log, `logs` the folder of the tasks' logs.
+        """
         line = next(filter(None, map(_TASK.match, exits.tail(log).splitlines())), None)
         if line is None:
             message = exits.read_last_output(log, signalled=code < 0)[0] if not self.batch else ""

@@ -74,7 +74,10 @@ class EventCursor:
         write_atomic(self._path, json.dumps(document), durable=False)
 
     def _read(self) -> Iterator[Dict[str, Any]]:
-        """Yield events from complete lines after the position."""
+        """Yield valid events from the complete lines of the file that follow the last committed position.
+
+        Nothing if the file cannot be read.
+        """
         try:
             data = read_part(self._events, MOST, self._offset)
         except OSError:

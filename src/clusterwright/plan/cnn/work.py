@@ -48,7 +48,10 @@ class CnnWork:
 def work(
     network: Cnn | Encoder, gpu: Gpu, precision: str, batch: float, how: Software, c: Coefficients
 ) -> CnnWork:
-    """Predict the GPU time of one sample in a batch; weights are read once per batch."""
+    """Predict the GPU seconds of training per sample, forward and backward: in total, of compute and of memory alone.
+
+    `batch` is the number of samples for which weights are read once.
+    """
     network_demand, kind, size = demand(network), die(gpu), width(precision)
     stream = gpu.memory_bytes_per_s * nearest(c.stream, kind)
     is_fp32 = "tf32" not in gpu.peak and size == 4

@@ -222,7 +222,10 @@ def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
 
 
 def _pairwise(size: Real, over: Path) -> Real:
-    """Return the seconds of an all-to-all: every GPU sends to every other; what leaves the node uses its NICs."""
+    """Predict the seconds of an all-to-all of `size` bytes, in which every GPU sends to every other.
+
+    What leaves the node uses its NICs.
+    """
     ranks, local_ranks, soft = over.group.ranks, over.group.ranks_per_node, over.c.softness
     intra_node = size * (local_ranks - 1) / ranks / over.intra_node
     inter_node = size * (ranks - local_ranks) / ranks * local_ranks / over.inter_node

@@ -58,7 +58,10 @@ class Path:
 
 
 def path(group: RankGroup, c: Coefficients) -> Path:
-    """Compute the bandwidths of a group's path; a machine without a network counts as one node."""
+    """Return the bandwidths, in bytes/s, that a group of ranks has within nodes and between them.
+
+    A machine without a network counts as one node.
+    """
     machine = group.machine
     if machine.network.kind == "none":
         group = RankGroup(machine, group.ranks, group.ranks, group.sharing)

@@ -54,7 +54,7 @@ class Estimate:
 
 
 def priced(price: Price) -> Estimate:
-    """Convert a price of the catalog to an estimate."""
+    """Return a price of the catalog as an estimate: low, likely and high value with unit and source."""
     unit = f"{price.currency}/{price.per}"
     return Estimate(
         price.low, price.likely, price.high, unit, f"{price.source} ({price.quality}, {price.date})"

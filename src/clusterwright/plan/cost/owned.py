@@ -11,7 +11,7 @@ HOURS_A_YEAR = 8760
 
 
 def purchase(figures: Figures, nodes: float) -> float:
-    """Purchase price of `nodes` nodes: servers, network, storage and installation."""
+    """Purchase price of `nodes` nodes with network, storage and installation, in the currency of the figures."""
     extras = figures.network_share + figures.storage_share + figures.installation_share
     return nodes * figures.server * (1 + extras)
 
@@ -36,7 +36,7 @@ def energy_an_hour(figures: Figures, nodes: float) -> float:
 
 
 def a_year(figures: Figures, nodes: float, hours: float) -> float:
-    """Return the cost of a year with `hours` hours of training on an owned cluster."""
+    """Return the cost of one year of an owned cluster: fixed cost, and the energy of `hours` hours of training."""
     return fixed_a_year(figures, nodes) + hours * energy_an_hour(figures, nodes)
 
 

@@ -73,7 +73,10 @@ def medium(bits_per_s: float, length_m: float, user_catalog: UserCatalog | None 
 
 
 def schedule(fabric: Fabric, hall: Hall = HALL, user_catalog: UserCatalog | None = None) -> list[Cable]:
-    """Return the cables to order for all planes, identical ones merged; `hall`: the distances that set lengths."""
+    """Return the cables to order for a fabric with medium, length and count, identical ones merged.
+
+    `hall` has the distances that set lengths.
+    """
     counts: Counter[tuple[str, int]] = Counter()
     for link, length in lengths(fabric, hall):
         counts[link.lower.rstrip("0123456789"), length] += link.cables

@@ -127,7 +127,7 @@ def three_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
 
 
 def _above(clos: Clos) -> int:
-    """Return the number of switches above the leaves."""
+    """Return the number of switches above the leaves of one plane: spines of all pods, and cores."""
     return clos.pods * clos.spines + clos.core_groups * clos.cores
 
 

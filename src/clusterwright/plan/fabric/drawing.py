@@ -87,7 +87,7 @@ def _planes(fabric: Fabric, language: str) -> str:
 
 
 def _description(fabric: Fabric) -> str:
-    """Describe the fabric for a screen reader."""
+    """Return the text alternative of a fabric's drawing for screen readers."""
     switches = ", ".join(f"{level.count} {_(FABRIC_LABELS[level.name])}" for level in fabric.levels) or "0"
     return _(
         "{nodes} nodes with {ports} ports each, switches: {switches}, {cables} cables",

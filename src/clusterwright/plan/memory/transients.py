@@ -69,7 +69,7 @@ def logit(run: Run) -> Real:
 
 
 def backward(run: Run) -> Real:
-    """Temporary bytes of one layer's backward pass, besides its stored activations.
+    """Return the temporary bytes of one layer's backward pass, besides its stored activations.
 
     Gradients of its feed-forward part together with all of a recomputed layer; or, after that part is freed,
     gradients of its attention.

@@ -236,7 +236,10 @@ def _dense_layers(frequency: str) -> int:
 
 
 def _compare(cells: Cells, model: Architecture) -> None:
-    """Add a note if the shape's parameter count is over 15% off the row's, unless the model is a reduced one."""
+    """Add a note to the row if its number of parameters differs from the shape's by more than 15 %.
+
+    Not for a model that the row calls reduced.
+    """
     billions, counted = cells.positive("params_b"), count(model).total / 1e9
     if billions and abs(counted / billions - 1) > _TOLERANCE and not mentions(cells, "cut to|reduced|proxy"):
         cells.note(

@@ -84,7 +84,10 @@ class BestLayouts:
         self.columns = {name: column[mask] for name, column in columns.items()}
 
     def matters(self, time: Array, memory: Array, family: Array) -> Array:
-        """Return where layouts with at least this time would be retained: fast enough, or on the Pareto front."""
+        """Return a mask of the layouts that may be among the best, by a lower bound of their time, and by memory.
+
+        They would be fast enough for their mesh or family, or are on the Pareto front.
+        """
         fast = (time <= self.slowest_mesh * SLACK) | (time <= self.of_family[family] * SLACK)
         if not len(self.front_times):
             return np.full(np.broadcast_shapes(np.shape(fast), np.shape(memory)), fill_value=True)

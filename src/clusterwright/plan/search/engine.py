@@ -116,7 +116,10 @@ class Searcher:
             yield Lot(Fitting(rows, fitting.schedule, memory, fitting.feasible[indices]), floor[indices])
 
     def _evaluate(self, lot: Lot, state: SearchState) -> None:
-        """Predict the rows of a batch that have a layout that fits and may be among the best."""
+        """Predict those rows of a batch of which a layout fits and may be among the best; skip the others.
+
+        `state` gets the results.
+        """
         part = lot.part
         family = family_of(self._block(part.rows, part.schedule))
         matters = state.best_layouts.matters(lot.floor, part.memory, family)

@@ -208,7 +208,10 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
 
 
 def _wrong_product(gpus: int, fixed: dict[str, int], options: Options) -> Iterator[Finding]:
-    """Yield a finding if the sizes do not divide the GPUs or, if all are given, are not all of the GPUs."""
+    """Yield a finding if the product of the user's parallel sizes does not divide the number of GPUs.
+
+    Also if all sizes are given and the product is not that number.
+    """
     names = [name for name in ("dp", "tp", "pp", "cp") if options.fixed(name)]
     degree = prod(fixed[name] for name in names)
     product = " x ".join(f"{name} {fixed[name]}" for name in names)

@@ -167,7 +167,7 @@ class Roof:
 
 
 def roof(gpu: Gpu, rate: Fp64) -> Roof:
-    """Return the double-precision roofline of one GPU."""
+    """Return the double-precision roofline of one GPU: vector and matrix FLOP/s, and memory bytes/s."""
     return Roof(rate.vector, rate.matrix, gpu.memory_bytes_per_s)
 
 

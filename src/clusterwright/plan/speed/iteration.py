@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def compose(run: Run, rates: Rates, layer_time: LayerTime, before_after: Ends) -> Time:
-    """Compute an iteration's time from the time of one layer and that of embedding, output projection and loss."""
+    """Predict the time of one iteration by its parts, in seconds.
+
+    `layer_time` is that of one layer, `before_after` that of embedding, output projection and loss.
+    """
     shard_counts = shards(run)
     send_s = sending(run, rates)
     stage = stages(run, layer_time, before_after, send_s)

@@ -55,7 +55,10 @@ class LayerTime:
 
 
 def layer(run: Run, rates: Rates) -> LayerTime:
-    """Predict the time of the mean layer; without a loop over GPUs, layers or microbatches."""
+    """Predict the forward, backward and recompute seconds of the mean layer of a run, for one microbatch on one GPU.
+
+    Formulas only: no loop over GPUs, layers or microbatches.
+    """
     model = run.training.architecture
     parts = flops.mix(model)
     layers = model.layers + model.mtp_layers
@@ -258,7 +261,10 @@ def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
 
 
 def traffic(run: Run, rates: Rates, local_tokens: Real, visits: Real, width: Real) -> Real:
-    """Return the bytes that an MoE block moves: norm and residual, permutation and its inverse, activation function."""
+    """Return the bytes of memory that an MoE block moves besides its products.
+
+    Those of norm and residual, of the permutation and its inverse, and of the activation function.
+    """
     model = run.training.architecture
     gates = 2 if model.gated else 1
     outer = 10 * model.hidden * local_tokens * rates.elementwise
@@ -267,9 +273,9 @@ def traffic(run: Run, rates: Rates, local_tokens: Real, visits: Real, width: Rea
 
 
 def exchange(run: Run, rates: Rates, local_tokens: Real) -> Real:
-    """Return the exposed seconds of expert-parallel communication.
+    """Return the seconds of expert-parallel communication of a layer that no compute hides.
 
-    These are dispatch, combine, and gathers of expert tensor parallelism.
+    It is dispatch, combine, and gathers of expert tensor parallelism; 0 without expert parallelism.
     """
     model, layout = run.training.architecture, run.layout
     size = 2 * local_tokens * (model.expert_width or model.hidden) * model.experts_per_token

@@ -48,7 +48,7 @@ class Demand:
 
 
 def demand(work: Workload) -> Demand:
-    """Compute the demand of a workload on storage.
+    """Return what a workload demands of storage: capacity, read and write rates in bytes/s, opens per second.
 
     Raises:
         WrightError: storage-size, with one finding per invalid size.

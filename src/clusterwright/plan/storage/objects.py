@@ -76,7 +76,7 @@ def _cloud(need: Demand, nodes: int) -> Option:
 
 
 def _object_bytes(need: Demand) -> float:
-    """Return the mean size of an object that is read: that of a file."""
+    """Return the mean bytes of an object that is read, which is a file; infinite if none is opened."""
     return need.read_bytes_per_s / need.opens_per_s if need.opens_per_s else math.inf
 
 

@@ -78,7 +78,10 @@ def _daemons(cluster: Cluster, host: Host) -> list[str]:
 
 
 def _names(cluster: Cluster) -> list[str]:
-    """Return `extra_hosts`: every host name with its address. The container engine writes /etc/hosts from them."""
+    """Return the entries `extra_hosts` of the compose file, `NAME:ADDRESS` for every host and network.
+
+    The container engine writes /etc/hosts from them.
+    """
     rows = [(host.name, str(host.management)) for host in cluster.hosts()]
     for host in cluster.hosts():
         rows += [(f"{host.name}-{net}", str(to)) for net, to in host.addresses.items() if net != "management"]

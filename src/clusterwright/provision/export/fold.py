@@ -35,9 +35,9 @@ def _fold_path(
     hosts: Sequence[Host],
     level: int,
 ) -> None:
-    """Store the file at this level if all hosts below it have an equal file, else recurse one level down.
+    """Store the file of a path at the widest place (all, role, group, host) below which all hosts have an equal file.
 
-    `level` is the index of the place in `places`.
+    `level` is the index of the place in `places`; if its hosts differ, the function recurses one level down.
     """
     rows = [files[host.name] for host in hosts]
     having = [row[path] for row in rows if path in row]

@@ -203,7 +203,7 @@ class _HashedFile(io.RawIOBase):
         return data
 
     def hexdigest(self) -> str:
-        """Read the rest; return the SHA-256 of the file."""
+        """Read the rest of the file; return the SHA-256 of all of it in hexadecimal."""
         while self.read(1 << 20):
             pass
         return self._hash.hexdigest()

@@ -44,7 +44,7 @@ def _plugstack(cluster: Cluster, host: Host, load: str, header: str) -> tuple[Fi
 
 
 def _load(plugin: str) -> str:
-    """Return the line that loads pyxis.
+    """Return the line of plugstack.conf that loads the pyxis plug-in at the path, below a comment.
 
     `optional`: if it was built for another Slurm release, jobs without an image still run.
     """

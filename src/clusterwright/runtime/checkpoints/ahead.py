@@ -53,7 +53,7 @@ class Ahead:
         return self._memory
 
     def drop(self) -> None:
-        """Stop the allocating thread and unpin the memory."""
+        """Stop the thread that allocates staging memory, and unpin what it has allocated."""
         self._stop()
         if self._pinned:
             pinned.forget(self._memory, self._device)

@@ -31,7 +31,10 @@ class BackgroundWorker:
         return self
 
     def do(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Queue a call for the worker's thread, which starts with a full batch; raise the error of an earlier call."""
+        """Queue a call for the worker's thread, which starts with a full batch of calls.
+
+        An error that an earlier call raised is raised here.
+        """
         if self._error:
             raise self._error
         self._batch.append((action, arguments))

@@ -278,7 +278,10 @@ def _alignment(chunk: Chunk) -> tuple[bool, int]:
 
 
 def _key(chunk: Chunk) -> str:
-    """Return the tensor's name, of a piece with its offset, as a rank may hold several pieces of a tensor."""
+    """Return a key of a chunk in a part: the tensor's name, with `@OFFSET` for a piece.
+
+    A rank may hold several pieces of a tensor.
+    """
     return chunk.name if chunk.full_shape is None else f"{chunk.name}@{','.join(map(str, chunk.offset))}"
 
 

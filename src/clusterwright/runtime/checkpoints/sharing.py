@@ -47,7 +47,7 @@ def _count_paths(value: Any, paths: dict[int, int]) -> int:
 
 
 def _containers(value: Any) -> Iterator[Any]:
-    """Yield each container of a structure once."""
+    """Yield each dict, list and tuple of a nested structure once, the structure itself included."""
     visited: set[int] = set()
     waiting = [value]
     while waiting:

@@ -137,7 +137,10 @@ class Writer:
         self._send(room=self._required_bytes)
 
     def _prepare(self, capacity: int) -> None:
-        """Map both slots and pin them for the GPU, in the thread, so that training does not wait for it."""
+        """Map both slots of shared memory and pin them for the GPU, of `capacity` bytes each.
+
+        The thread does so, that training does not wait for it.
+        """
         for slot in range(SLOTS):
             pinned.register(self._slots.bytes(slot, capacity), self._group.device)
         self._prepared = capacity

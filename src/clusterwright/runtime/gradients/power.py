@@ -85,7 +85,10 @@ class Power:
         return self._open[-1].future
 
     def _send(self, bucket: Any) -> None:
-        """Start the all-reduce of the bucket's P and of gradients not worth compressing; the result is in `_open`."""
+        """Start the all-reduce of a bucket: of the P of its large gradients (PowerSGD), and of small ones as they are.
+
+        The transfer is added to `_open`.
+        """
         matrices, uncompressed = [], []
         for parameter, gradient in zip(bucket.parameters(), bucket.gradients()):
             if _worth(gradient, self._rank):
@@ -137,7 +140,7 @@ class Power:
         return parts[: len(shapes)]
 
     def _share(self, matrices: Sequence[str], like: Tensor) -> None:
-        """Average the Q of these matrices over all ranks in one all-reduce."""
+        """Replace the Q of these matrices by its mean over all ranks, by one all-reduce; collective."""
         directions = [self._directions[name] for name in matrices]
         message = _flat(directions, like).div_(self._ranks)
         dist.all_reduce(message, group=self._group)

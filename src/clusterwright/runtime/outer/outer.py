@@ -107,6 +107,6 @@ class Outer:
         return future
 
     def _step(self, name: str, gradient: Tensor) -> None:
-        """Update one reference weight as torch.optim.SGD does with nesterov=True."""
+        """Update one reference weight by the averaged change `gradient`, as torch.optim.SGD does with nesterov=True."""
         momentum = self._momentum[name].mul_(self._settings.momentum).add_(gradient)
         self._met[name].sub_(gradient + self._settings.momentum * momentum, alpha=self._settings.lr)

@@ -46,7 +46,7 @@ class Read:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the training tokens."""
+        """Return a hash of the training tokens, 16 hexadecimal digits, by which a changed dataset is detected."""
         hasher = hashlib.sha256()
         for sample in self.training:
             hasher.update(str(sample.tokens).encode())

@@ -66,7 +66,7 @@ class Task(Protocol):
         """Return validation batches for these lists of sample indexes."""
 
     def judge(self, model: nn.Module, batch: Any) -> Tensor:
-        """Return for a validation batch the sum of weights, then each metric's sum times weight."""
+        """Return a tensor for a validation batch: the sum of weights, then each metric's sum times weight."""
 
 
 def train(run: Run, task: Task, options: Common) -> None:
@@ -124,7 +124,10 @@ def gradients(
 def staged(
     run: Run, task: Task, setup: tuple[Layout, nn.Module, Sampler], stage: Stage, pieces: list[Any]
 ) -> Tensor:
-    """Accumulate gradients through pipeline stages; return the loss, which only the last stage computes, else 0."""
+    """Accumulate the gradients of microbatches through the pipeline's stages; return this rank's share of the loss.
+
+    Only the last stage computes it; 0 on others.
+    """
     layout, model, sampler = setup
     weight = task.weight(sampler)
     total = torch.zeros((), device=run.device)
@@ -183,7 +186,10 @@ def learning_rate(completed: int, options: Common) -> float:
 
 @torch.no_grad()
 def evaluate(run: Run, task: Task, setup: tuple[Layout, nn.Module], options: Common) -> None:
-    """Evaluate the model on the same validation samples each time, split over the replicas; record the metrics."""
+    """Evaluate the model on the task's validation samples, split over the replicas, and record the metrics; collective.
+
+    The samples are the same each time.
+    """
     layout, model = setup
     count = min(options.evaluate_samples, task.validation_size)
     sample_batches = list(passes(count, options.microbatch, layout.replica, layout.replicas))

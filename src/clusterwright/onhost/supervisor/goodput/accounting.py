@@ -201,9 +201,11 @@ def _begin_of_first_step(attempt: Attempt) -> Optional[int]:
 
 
 def _starts(accounting: Accounting, attempt: Attempt, limit: int, gpus: int) -> Tuple[int, str]:
-    """Add the time of the ranks' start to the bins launch, import, group and load; return its end, and the next bin.
+    """Add the time until the ranks train to the bins launch, import, group and load.
 
-    A phase ends when the last rank has ended it, and at `limit` at the latest.
+    Return when that ended, in ticks, and the bin of the phase after it. A phase ends when the last rank has ended it,
+    and
+    at `limit` at the latest.
     """
     by_kind: Dict[str, List[Event]] = {}
     for event in attempt.starts:

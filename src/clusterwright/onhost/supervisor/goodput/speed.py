@@ -82,7 +82,7 @@ def combine_generations(events: Sequence[Event]) -> Optional[Reading]:
 
 
 def reading(steps: Sequence[Event], plan: Event) -> Optional[Reading]:
-    """Return the wait for data of one generation's steps; None without two measured ones.
+    """Return how much of one generation's step time was spent waiting for data; None without two measured steps.
 
     The first step does not count: it loads libraries and fills caches.
     """

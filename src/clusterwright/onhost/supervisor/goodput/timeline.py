@@ -112,7 +112,10 @@ def _end(ordered_events: Sequence[Event], end_time: Optional[float]) -> int:
 
 
 def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> JobTimeline:
-    """Return the timeline of the job that the first event (job_start) starts; `limit` is its end without a job_end."""
+    """Return the timeline of one job from its events, of which the first is its job_start.
+
+    Without a job_end it ends at `limit` (ticks).
+    """
     start = inside[0]
     ending = next((event for event in inside if event["event"] == "job_end"), None)
     job = JobTimeline(
@@ -149,9 +152,10 @@ def _names(event: Event) -> Tuple[str, ...]:
 
 
 def _generations(job: JobTimeline, events: Sequence[Event]) -> None:
-    """Add to the job its generations, each from its start to its end or to the next start.
+    """Add its generations to the job's timeline, each from its start to its end or to the next start.
 
-    Raises ValueError if too many begin at the same time.
+    Raises:
+        ValueError: too many begin at the same time.
     """
     by_number: Dict[int, List[Event]] = {}
     for event in events:

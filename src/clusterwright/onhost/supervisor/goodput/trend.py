@@ -156,7 +156,7 @@ def _error_of_change(residuals: Sequence[float]) -> float:
 
 
 def _step_error(values: Sequence[float]) -> float:
-    """Return the sum of squared errors of the best single step between two constant levels."""
+    """Return the smallest sum of squared errors with which one step between two constant levels fits the values."""
     total, squares = sum(values), sum(value * value for value in values)
     best, head = math.inf, 0.0
     for count in range(1, len(values)):

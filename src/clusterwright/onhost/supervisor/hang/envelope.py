@@ -50,7 +50,10 @@ class Envelope:
         self._polls = 0
 
     def observe(self, seconds: float, longest: float = 0.0) -> None:
-        """Record one observed progress: `seconds` per step or collective, `longest` the standstill before it."""
+        """Record one progress of the ranks, by which the limits of a standstill are learned.
+
+        `seconds` is the time per step or collective, `longest` the standstill before it.
+        """
         self._polls += 1
         longest = max(seconds, longest)
         if self._polls <= WARM_UP_POLLS:

@@ -67,7 +67,10 @@ class Inquiry:
         self._everyone = self._excused = False
 
     def receive(self, host: str, ranks: Sequence[Mapping[str, Any]], repeat_s: float, now: float) -> None:
-        """Store a host's report, valid until its repetition in `repeat_s`; without ranks, all of them make progress."""
+        """Store a host's report of its stalled ranks; it is valid until its repetition in `repeat_s`.
+
+        A report without ranks says that all of them make progress.
+        """
         self._reports[host] = (
             now + repeat_s + LATE_S if ranks else now,
             [Rank(host=host, **fields) for fields in ranks],

@@ -39,7 +39,10 @@ class Standstill:
         self._findings: Dict[int, HangFinding] = {}
 
     def prepare(self, message: Message, log_dir: str, first_rank: int) -> None:
-        """Stop watching; clear the progress pages for the ranks of a start message, here from `first_rank` on."""
+        """Stop to watch, and clear the progress pages for the ranks that the supervisor's start message orders.
+
+        The first rank of this host is `first_rank`.
+        """
         self.end()
         self._awaited, self._generation = message, int(message["start"])
         self._log_dir, self._first_rank = log_dir, first_rank

@@ -70,7 +70,10 @@ def no_fork_after(threads: int) -> str:
 
 
 def restart(run: str, agent: str, modules: Sequence[str], problems: Sequence[str]) -> None:
-    """Replace this process by a fork server that imports only these modules; `problems` are those found so far."""
+    """Replace this process by a new fork server that imports only these modules, without those that prevent forks.
+
+    `problems` are those found so far, which the new one reports.
+    """
     os.environ[PROBLEMS] = "\n".join(problems)
     os.execv(sys.executable, [sys.executable, "-u", *module_arguments(NAME, run, agent, *modules)])  # noqa: S606 (ourselves)
 

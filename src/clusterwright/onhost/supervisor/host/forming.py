@@ -68,7 +68,10 @@ def read(folder: str, unit: str = RANK) -> List[Arrival]:
 
 
 def describe(arrivals: Sequence[Arrival], hosts: Sequence[str] = ()) -> str:
-    """Return as text which ranks are missing, which came more than once, and where they meet if not at one address."""
+    """Return a text on a group that does not form: which ranks are missing, and which came more than once.
+
+    Also where they meet if that is not one address. `hosts` are all hosts in order of their ranks.
+    """
     world, unit = max(arrival.world for arrival in arrivals), arrivals[0].unit
     places: Dict[int, List[str]] = {}
     for arrival in arrivals:

@@ -28,7 +28,7 @@ class Lent:
 
     @property
     def start(self) -> int:
-        """Return the offset of the part's bytes in the file of its slots."""
+        """Return the offset in bytes of the part in the file of its slots."""
         return offset(self.slot)
 
     def unchanged(self) -> bool:

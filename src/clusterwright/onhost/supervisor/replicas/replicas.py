@@ -42,9 +42,9 @@ class Replicas:
         return self._holdings.report()
 
     def start(self, message: Message, host: str) -> Dict[str, str]:
-        """Start a generation by the supervisor's start message; return the variables for the ranks of `host`.
+        """Start a generation by the supervisor's start message: from now on replicas go to the host that this names.
 
-        Empty if they do not restore from memory.
+        Return the environment variables for the ranks of `host`; empty if they do not restore from memory.
         """
         following = message["next"].get(host)
         self.begin(message["start"], (following[0], following[1]) if following else None)

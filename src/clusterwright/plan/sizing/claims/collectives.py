@@ -42,7 +42,7 @@ def single_server() -> Checked:
 
 
 def four_servers() -> Checked:
-    """Check the claim of 280 to 340 GB/s on 32 GPUs."""
+    """Judge the guides' claim of 280 to 340 GB/s all-reduce bandwidth on 32 GPUs by the planner's prediction."""
     narrow, a100, h100 = (_gb_per_s(machine) for machine in (a100_hdr100(4), a100_hdr(4), h100_ndr(4)))
     return Checked(
         "all-reduce-32",
@@ -71,7 +71,10 @@ def _gb_per_s(on: Machine) -> float:
 
 
 def transports() -> Checked:
-    """Check whether three throughputs and three shares of bandwidth are consistent."""
+    """Judge the guides' throughputs over TCP, RDMA and GPUDirect RDMA: whether the third follows from the other two.
+
+    Each comes with a share of bandwidth, by which communication takes longer.
+    """
     compute, comm = split(IMAGES[:2], USED[:2])
     third = 1 / (compute + comm / USED[2])
     talking = comm / USED[2] * third

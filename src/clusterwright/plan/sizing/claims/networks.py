@@ -180,7 +180,10 @@ HALF = 50.0  # percent
 
 
 def wrong_network() -> Checked:
-    """Check the claim that a wrong network keeps GPU use under 50%, by the share of a step that waits for it."""
+    """Judge the guides' claim that a wrong network keeps GPU use under 50 %.
+
+    It is compared with the planned share of a step that does not wait for a network.
+    """
     hosts, narrow = a100_hdr(4), over(a100_hdr(4), "ethernet", 2, 25 * GBIT)
     networks = ((hosts, "8 x HDR"), (a100_hdr100(4), "1 x HDR100"), (narrow, "2 x 25 GbE"))
     shares = ", ".join(f"{_gpu_use(on):.0%} {name}" for on, name in networks)

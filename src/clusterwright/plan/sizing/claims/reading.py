@@ -43,7 +43,7 @@ def _instructs(line: str, patterns: Iterable[re.Pattern[str]]) -> bool:
 
 
 def _judge_instruction(entry: WrongInstruction, statement: str) -> Checked:
-    """Return a wrong instruction as a claim."""
+    """Return the verdict `disagree` on a guide's wrong instruction, with the reason and the right line."""
     inputs = _("no figure; the reason applies to every cluster")
     reason = _(entry.reason)
     return Checked(
