@@ -118,7 +118,7 @@ class Keeper:
         processes.end_descendants(SHUTDOWN_S)
 
     def _restart_delay_s(self, document: Dict[str, Any]) -> float:
-        """Return the seconds without a supervisor after which this host starts one; later hosts of the list wait longer.
+        """Return the seconds without a supervisor after which this host starts one; later hosts of the list wait more.
 
         `document` is the last heartbeat file; the delay is 0 on the host whose supervisor ended its job.
         """
