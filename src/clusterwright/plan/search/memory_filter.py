@@ -88,7 +88,7 @@ class MemoryFilter:
         return Fitting(block.rows.select(some), schedule, memory[some], feasible[some])
 
     def _remember(self, block: SearchBlock, memory: Array, feasible: Array) -> None:
-        """Record which families of layouts fit the memory; of each that never did, the layout with least memory so far."""
+        """Record which families of layouts fit the memory; of each that never did, the layout with least memory."""
         family = family_of(block)
         has_feasible = feasible.any(axis=(1, 3), keepdims=True)
         self.fitted[np.broadcast_to(family, has_feasible.shape)[has_feasible]] = True
