@@ -21,7 +21,7 @@ _NO_START = ("N/A", "")
 
 
 def show_event(event: Mapping[str, Any]) -> None:
-    """Print a progress event of a session's job on stderr."""
+    """Print a progress event of a session's job as a sentence on stderr; events that tell nothing new print nothing."""
     kind, job = event["event"], event.get("job", "")
     if kind == "submitted":
         show_message(_("job {id} submitted", id=job))

@@ -273,7 +273,10 @@ def _argument_of(tokens: Sequence[str], valid_options: Collection[str]) -> str:
 
 
 def equivalent_option(command: str, option: str, value: str, valid_options: Collection[str]) -> list[str]:
-    """Return the option here and its value for an option of another tool; empty without an equivalent."""
+    """Return the option of this command, with its value, that does what an option of another tool does.
+
+    It is one of `valid_options`. Empty without an equivalent.
+    """
     name = _normalized(option)
     equivalents = {
         equivalent: names for equivalent, names in _EQUIVALENTS.items() if equivalent in valid_options

@@ -74,7 +74,7 @@ async def _end(calls: set[asyncio.Task[Any]], code: int) -> None:
 
 
 def create_server(scope: Scope, calls: set[asyncio.Task[Any]]) -> Server[Any]:
-    """Return the MCP server with its tools; it adds the tasks of running commands to `calls`."""
+    """Return the MCP server with its tools, not yet started; it adds the tasks of running commands to `calls`."""
     places = asyncio.Semaphore(CALLS)
     tools = {tool.name: tool for tool in TOOLS}
     listed = [_listed(tool) for tool in TOOLS]

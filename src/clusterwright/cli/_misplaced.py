@@ -89,7 +89,10 @@ def options_last(app: App, command: str, tokens: Sequence[str]) -> str:
 
 
 def repeated_lines(command: str, tokens: Sequence[str]) -> str:
-    """Return a line that runs a command of one argument for each of several; empty if options come first."""
+    """Return a line of sh that runs a command, which takes one argument, once for each of several.
+
+    Empty for fewer than two, or if options come first.
+    """
     values = list(takewhile(lambda token: not token.startswith("-"), tokens))
     options = tokens[len(values) :]
     if len(values) < 2 or not all(token.strip() for token in values):

@@ -102,7 +102,7 @@ def follow_hosts(run: RunFolder, folder: Path, hostfile: Path | None, *, live: b
 
 
 def _draw(run: Path) -> None:
-    """Write the curves of the run as an HTML page into its folder; a failure is only printed."""
+    """Write the curves of the run as curves.html into its folder, and print the path; a failure is only printed."""
     from clusterwright.cli.curves import curve_points, write_curves
 
     try:

@@ -69,7 +69,7 @@ def adopt(
 
 
 def _show_site(site: Site, out: Path) -> None:
-    """Print what was written, what the file does not hold, and the next command."""
+    """Print which files were written, what the cluster file does not hold, and the next command."""
     from clusterwright.adopt.baseline import baseline_path
     from clusterwright.cli._show import cluster_option, show_message, show_next
 

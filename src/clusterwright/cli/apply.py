@@ -162,7 +162,7 @@ class Asking:
 
 
 def _show_disruption(report: ChangeReport, disruption: DisruptionOptions) -> None:
-    """Print which hosts are drained or rebooted for their change."""
+    """Print which hosts are drained, and which rebooted, for their changes; nothing if the options permit neither."""
     from clusterwright.config.names import fold
 
     due = [host for host in report.hosts if host.ok and host.disturbs and not host.left_out]

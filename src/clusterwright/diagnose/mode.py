@@ -110,7 +110,7 @@ def plugin_tables(ours: Container[str]) -> dict[str, dict[str, Any]]:
 
 
 def _require_valid(read: Mode) -> None:
-    """Check what the tests check of our own modes.
+    """Check the values and regular expressions of a failure mode, as of a plug-in.
 
     Raises:
         ValueError: a value is not one of its choices, or an expression is invalid.

@@ -123,7 +123,10 @@ def _authority(tls_folder: Path, now: float) -> None:
 
 
 def _issue(tls_folder: Path, name: str, names: str) -> None:
-    """Issue a private key and its certificate for the subject names; they replace the old pair once both exist."""
+    """Create a private key and its certificate, signed by the cluster's CA, for `name` with subject names `names`.
+
+    They replace the old pair once both exist.
+    """
     with tempfile.TemporaryDirectory(dir=tls_folder) as scratch:
         csr, config = f"{scratch}/csr", Path(scratch) / "config"
         config.write_text(_EXTENSIONS.format(name=name, names=names))

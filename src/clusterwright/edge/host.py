@@ -69,7 +69,7 @@ class Host:
         return run(program_command(*arguments), stdin=program_input(program) + stdin, timeout_s=timeout_s)
 
     def upload_file(self, path: str, data: bytes) -> CommandResult:
-        """Write a file on the host as root, atomically; its parent folder is created."""
+        """Write a file on the host as root, atomically, with its parent folder; return the command's result."""
         new, folder = shlex.quote(f"{path}.new"), shlex.quote(path.rpartition("/")[0])
         return self.run_root(f"mkdir -p {folder} && cat >{new} && mv {new} {shlex.quote(path)}", stdin=data)
 

@@ -94,7 +94,10 @@ def verify(
     step: int | None = None,
     everything: bool = False,
 ) -> dict[str, Any]:
-    """Verify the checksums of the newest checkpoint, of one step, or of all; return a report of the outcomes."""
+    """Verify the checksums of a run's newest checkpoint, of one step, or of `everything`; return the outcomes as JSON.
+
+    It runs on the host of `checkpoint_host`, else on this machine. Damage is an outcome and not raised.
+    """
     return _run_action("verify", run_or_folder, {"step": step, "everything": everything}, checkpoint_host)
 
 

@@ -21,7 +21,10 @@ class Share:
 
 
 def share(job: Job, cluster: Cluster) -> Share:
-    """Return the share of a host for the job: the minimum over the node groups that can run it."""
+    """Return the GRES, CPUs and memory of one host to request for the job: its GPUs' share of the host.
+
+    It is the minimum over the node groups that can run it; memory is None if a group's is not known.
+    """
     groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
     groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
     shares = [_host_share(job, group, cluster) for group in groups]

@@ -74,10 +74,12 @@ def local_line(program: Sequence[str]) -> str:
 
 
 def require_script(job: Job, base_folder: Path) -> None:
-    """Check that the script is in the folder of the code; one in another folder may exist on the hosts only.
+    """Check that the script of a command line exists in the folder of the code.
+
+    A script elsewhere may exist on the hosts only, and passes.
 
     Raises:
-        WrightError: `script-missing`.
+        WrightError: `script-missing`, with the closest name.
     """
     if job.recipe or job.code is None or job.environment.workdir:
         return

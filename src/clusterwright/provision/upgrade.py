@@ -143,7 +143,10 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
 
 
 def _packages(task: Upgrade, host: str) -> str:
-    """Return why the host's package manager lacks the new release; empty if it has it."""
+    """Return why the host's package manager lacks the new release of Slurm; "" if it offers it.
+
+    Package lists of apt are updated meanwhile.
+    """
     if task.cluster.on(task.cluster.host(host)).platform.package_manager == "dnf":
         result = task.run(host, f"dnf -q list --showduplicates slurm-{task.target}*", timeout_s=300)
         return "" if result.ok else result.last_lines(2)

@@ -102,7 +102,7 @@ class JobStage:
 
     @property
     def lost_hosts(self) -> Mapping[str, str]:
-        """Hosts that stopped answering, each with the order that it missed."""
+        """Hosts that stopped answering, by name, each with the order that it missed as text."""
         return self.lost_reasons
 
     def do(self, parts: Mapping[str, StagedPart]) -> dict[str, StageAnswer]:

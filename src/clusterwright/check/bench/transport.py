@@ -59,7 +59,10 @@ def of_nccl(lines: Iterable[str]) -> Transport:
 
 
 def strangers(ends: Iterable[tuple[str, str]], subnet: IPv4Network) -> tuple[str, ...]:
-    """Return addresses of connections outside the network to be measured."""
+    """Return the addresses at the ends of connections that are not in the subnet of the network to be measured.
+
+    Empty if all are.
+    """
     addresses = dict.fromkeys(address for pair in ends for address in pair)
     return tuple(address for address in addresses if IPv4Address(address) not in subnet)
 

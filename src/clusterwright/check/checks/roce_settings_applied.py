@@ -73,7 +73,7 @@ def roce_settings_applied(spec: HostSpec, have: tuple[RocePort, ...]) -> Iterato
 
 
 def _wrong(port: RocePort, roce: Roce) -> list[str]:
-    """Return the differences between the port's settings and rdma.roce."""
+    """Return a text for each setting of the port that differs from rdma.roce; empty if none does."""
     differences = []
     paused, priorities = port.paused or (), port.priorities or {}
     if paused != (roce.priority,):

@@ -36,7 +36,7 @@ _GREEN = N_("Only green is verified. An unknown verdict is a value that could no
 
 
 def render_page(findings: Findings, networks: Sequence[str]) -> str:
-    """Return the acceptance page as self-contained HTML."""
+    """Return the acceptance report as self-contained HTML: cluster, problems, all verdicts and a place to sign."""
     parts = [
         Section(
             bilingual("The cluster"),

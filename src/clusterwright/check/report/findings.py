@@ -74,7 +74,7 @@ def findings(
     version: str,
     benches: Sequence[str] = (),
 ) -> Findings:
-    """Group the verdicts of one pass and of benchmarks by the hosts of the cluster file."""
+    """Return the verdicts of a check and of benchmarks by host of the cluster file, for a report, with counts."""
     by_host: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_host.setdefault(verdict.subject, []).append(verdict)

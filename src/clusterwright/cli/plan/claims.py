@@ -49,7 +49,7 @@ def claims(
 
 
 def _read(guide: Path | None, text: str) -> str:
-    """Return the lines to judge: those of the guide, `-` for stdin, and then `text`."""
+    """Return the text to judge: that of the file `guide` (`-` for stdin), if there is one, and `text` after it."""
     import sys
 
     from clusterwright.cli.plan._inputs import read_table

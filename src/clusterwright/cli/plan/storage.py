@@ -175,10 +175,10 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
 
 
 def count(text: str, option: str) -> float:
-    """Return the number of a text such as 1.2M, the value of an option.
+    """Return the number that an option has as text, such as 1.2M.
 
     Raises:
-        WrightError: bad-quantity.
+        WrightError: bad-quantity, with the option's name.
     """
     match = _COUNT.fullmatch(text.strip())
     if match is None:

@@ -86,7 +86,10 @@ class _Machine:
         return True
 
     def _handle_memo(self, code: int) -> bool:
-        """Store the top of the stack in the memo, or push from it; return False if the opcode does neither."""
+        """Execute an opcode of the memo (store the top of the stack, or push from it) or one that frames the pickle.
+
+        Return False for any other opcode.
+        """
         if code in _MEMO_STORES:
             self._memo[self._number(_MEMO_STORES[code])] = self._stack[-1]
         elif code == _MEMOIZE:

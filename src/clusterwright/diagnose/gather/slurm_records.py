@@ -28,7 +28,10 @@ def user_of(parts: Mapping[str, str]) -> str:
 
 
 def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
-    """Return the paths of the job's output, by its record or else its submit line; `job` replaces `%j` and `%A`."""
+    """Return the paths of the job's output files, from its record or else its submit line; empty if neither has any.
+
+    `job` is the id that replaces `%j` and `%A`.
+    """
     record = _record(parts)
     paths = [record["StdOut"], record["StdErr"]]
     _uid, _, named = parts.get("line", "").partition("\n")[0].partition("|")

@@ -62,7 +62,10 @@ def cases(observations: Observations) -> list[Case]:
 
 
 def _specificity(sighting: Sighting) -> int:
-    """Return how specific the signature of a sighting is: length of its text, fields, kind and context."""
+    """Return a number that is higher the more specific the signature of a sighting is.
+
+    It adds the length of its text, its named values, and whether it has a kind and a context.
+    """
     signature = sighting.mode.signatures[sighting.signature]
     return len(signature.has) + 4 * len(sighting.names) + 4 * bool(signature.kind) + 12 * bool(signature.near)
 

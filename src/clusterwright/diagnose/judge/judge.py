@@ -18,7 +18,10 @@ _BLAMES = 2  # ranks that must name a peer before the peer's host is the subject
 
 
 def subject(case: Case) -> dict[str, str]:
-    """Return host, GPU, path, rank and peer that most lines name; a peer that several ranks name becomes the host."""
+    """Return host, GPU, path, rank and peer that a case is about, each as most lines name it, without unknown ones.
+
+    A peer that several ranks name becomes the host.
+    """
     names: dict[str, str] = {}
     for name in NAMES:
         if counted := votes(case.sightings, name).most_common(1):
@@ -89,9 +92,9 @@ MAYBE = 0.5  # factor of the weight of an alternative mode (`maybe`)
 
 
 def judge(observations: Observations) -> list[Diagnosis]:
-    """Return diagnoses, the most probable first, then the normal values of outputs.
+    """Return the diagnoses of failures, the most probable first, then the normal values of outputs.
 
-    There are none if nothing failed, and there is `unknown` if no mode matches the failure.
+    None of failures if nothing failed; `unknown` if no failure mode matches the failure.
     """
     return [*_failures(observations), *map(_normal, observations.normal)]
 

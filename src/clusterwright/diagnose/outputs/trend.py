@@ -83,5 +83,8 @@ def _falls(values: Sequence[float]) -> bool:
 
 
 def _order(values: Sequence[float]) -> float:
-    """Return Kendall's tau of values against their order; equal ones count as neither."""
+    """Return Kendall's tau of the values against their order: 1 if all rise, -1 if all fall.
+
+    Equal ones count as neither.
+    """
     return kendall_score(values) / (len(values) * (len(values) - 1) / 2)

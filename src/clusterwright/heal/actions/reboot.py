@@ -49,7 +49,7 @@ def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) ->
 
 
 def _by_switch(order: ActionOrder, executor: Executor) -> str:
-    """Power the host down through Slurm, with the reason of this action; return the error, or an empty text."""
+    """Power the host down through Slurm and its power control, with this action's reason; return the error, or ""."""
     off = client.set_state(order.intent.host, "POWER_DOWN_FORCE", order.reason())
     return failed(executor.slurm(client.line(off)))
 

@@ -264,9 +264,9 @@ def _cured(context: _Context, node: HostStatus, incidents: list[Incident]) -> No
 def _return(
     context: _Context, node: HostStatus, primary: Incident, remaining: Iterable[Incident] = ()
 ) -> tuple[Incident, ...]:
-    """Resume the node unless it was resumed too often, which notifies, or too recently; return the incidents left open.
+    """Decide to resume the node, unless it was resumed too often, which notifies, or too recently.
 
-    They are `primary` and `remaining`, or none if `primary` is not in the journal.
+    Return the incidents left open: `primary` and `remaining`, or none if `primary` is not in the journal.
     """
     intent = Intent(node.name, primary.rule, "return", _("all checks of the heal rule pass"))
     limit = rate_limit(intent, context.observation, context.past, context.policy)

@@ -148,7 +148,7 @@ def _is_inventory(text: str) -> bool:
 
 
 def _hosts_of(fields: list[str]) -> list[SlotHost] | str:
-    """Return the hosts of one line; what is wrong with a line that is none of a hostfile."""
+    """Return the hosts of one line of a hostfile; a text that says what is wrong if the line is none."""
     match = _HOST.fullmatch(fields[0])
     if match is None:
         return _("`{text}` is not a host", text=fields[0])

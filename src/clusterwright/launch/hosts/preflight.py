@@ -54,7 +54,9 @@ class Preflight:
 def check_hosts(
     hosts: Sequence[SlotHost], job: Job | JobFields, python: str, folder: Path, remotes: Mapping[str, Remote]
 ) -> Preflight:
-    """Return the network of hosts that are fit for the job; `folder` is that of the runs, which must exist.
+    """Survey the hosts over SSH, and return the network that they share, with notes, if all are fit for the job.
+
+    `folder` is that of the runs, which must exist. Ports between the hosts are tested, too.
 
     Raises:
         WrightError: `hosts-unfit` with every problem that was found.

@@ -15,7 +15,7 @@ _HOST_LOST, _LATE = "PodFailurePolicy", "DeadlineExceeded"
 
 
 def jobset(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str) -> Object:
-    """Return the JobSet; it stays suspended in the team's queue until all its pods can be scheduled.
+    """Return the job as a Kubernetes JobSet, suspended in the team's queue until all its pods can be scheduled.
 
     Raises:
         WrightError: this version of Kubernetes does not support it, or the job has no Kubernetes form.

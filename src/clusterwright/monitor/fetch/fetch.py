@@ -158,7 +158,7 @@ def _records(document: dict[str, Any]) -> tuple[list[AccountingRecord], list[Bad
 
 
 def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
-    """PromQL queries by name about one job's hosts and GPUs from begin to end, which are epoch seconds."""
+    """Return PromQL queries by name about one job's hosts and GPUs from `begin` to `end` (epoch seconds)."""
     lasts_s = max(60, int(end - begin))
     step_s = max(SHORTEST_S, lasts_s // POINTS)
     selector = f"{{job={json.dumps(job)}}}"

@@ -15,7 +15,7 @@ Row = tuple[str, ...]
 
 
 def figures(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
-    """Return heading and rows of a table: one row per figure, one column per setting."""
+    """Return the table of utilization, waits and fairness: its heading, and rows per figure, columns per setting."""
     heading = ("", *(result.name for result in results))
     rows = [
         (_("GPUs used"), *(f"{result.used:.1%}" for result in results)),
@@ -126,7 +126,7 @@ def bad(trace: Trace) -> str:
 
 
 def document(trace: Trace, results: Sequence[SimulationResult]) -> dict[str, Any]:
-    """Return the comparison for JSON: seconds, GPU hours, ratios from 0 to 1."""
+    """Return trace and results of a simulation as a dict for JSON: seconds, GPU hours, ratios from 0 to 1."""
     return {
         "schema": 1,
         "trace": {

@@ -56,7 +56,7 @@ class Listing(ScrollView, can_focus=True):
         self.cursor = 0
 
     def fill(self, items: Sequence[Any], heads: list[str]) -> None:
-        """Replace the rows; the cursor stays on the same item, or at its row if that item is gone."""
+        """Replace rows and headings; the cursor stays on the same item, or at its row if that item is gone."""
         cursor_key, previous_cursor = self._key(self.items[self.cursor]) if self.items else "", self.cursor
         self.items, self._heads = list(items), heads
         keys = (index for index, item in enumerate(self.items) if self._key(item) == cursor_key)

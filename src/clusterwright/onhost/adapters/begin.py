@@ -93,7 +93,10 @@ def _prepare(kind: str) -> None:
 
 
 def _log(context: process_context.ProcessContext) -> None:
-    """Redirect stdout and stderr to `HOST/LOCAL_RANK.out` and `.err` in the run's log folder, if there is one."""
+    """Redirect this process's stdout and stderr to `HOST/LOCAL_RANK.out` and `.err` in the run's log folder.
+
+    Nothing without such a folder.
+    """
     folder = os.environ.get(LOGS)
     if not folder:
         return

@@ -26,7 +26,10 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Measure the storage in a temporary folder of this host, remove the folder, and print the result as JSON."""
+    """Measure the storage of the folder in the options on stdin by fio and small files, and print the result as JSON.
+
+    It works in a temporary folder there, which it removes.
+    """
     options = json.load(sys.stdin)
     folder = os.path.join(
         job_folder(options["folder"]), ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid())

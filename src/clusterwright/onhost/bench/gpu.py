@@ -131,7 +131,7 @@ class Worker:
             self.process.kill()
 
     def report(self) -> Json:
-        """Return the GPU's device, the result of each step, and why its process ended early."""
+        """Return as JSON the GPU's index and device, each step's result, and why its process ended early or ""."""
         return {"index": self.index, **self.about, "steps": self.steps, "reason": self.reason}
 
 

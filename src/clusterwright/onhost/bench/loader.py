@@ -62,7 +62,7 @@ def files(folder: str, options: Json) -> Samples:
 
 
 def shards(folder: str, options: Json) -> Samples:
-    """Write as many samples as `files` into `shards` large files, and return them as a data set."""
+    """Write as many samples as `files` does, but into few large files, and return them as a data set."""
     return write_samples(
         folder, "shard", options["shards"], options["samples"] // options["shards"], options["sample_bytes"]
     )

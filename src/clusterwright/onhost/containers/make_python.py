@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def refuse(spec: Spec, reason: str) -> int:
-    """Write the error to stderr, the unit's log, from which `apply` shows it; return exit code 1."""
+    """Print why an environment is not built to stderr, the unit's log, from which `apply` shows it; return 1."""
     sys.stderr.write("environment `%s`: %s; the previous version stays\n" % (spec["name"], reason))
     return 1
 

@@ -251,7 +251,7 @@ class WaitingRequest:
         return 1
 
     def end(self) -> str:
-        """Return the last three lines of the job's output as one line; `no output` if the file cannot be read."""
+        """Return the last three lines of the session job's output, joined; `no output` if the file cannot be read."""
         try:
             with open(os.path.join(self.session, "job.out"), encoding="utf-8") as file:
                 return " | ".join(file.read().strip().splitlines()[-3:])

@@ -83,7 +83,10 @@ def main() -> int:
 
 
 def collect_lines(request: Dict[str, Any], end: float) -> Dict[str, List[str]]:
-    """Query Prometheus and return the lines to print, by host; those without a host under ""."""
+    """Query Prometheus until `end` (monotonic), and return the lines that its answers give, by host.
+
+    Lines without a host are under "".
+    """
     lines_by_host: Dict[str, List[str]] = {}
     for question, query in queries(request):
         for labels, value in query_prometheus(request["url"], query, end):

@@ -5,7 +5,10 @@ from typing import List, Optional
 
 
 def read(*parts: str) -> str:
-    """Return a file's text without spaces around it; empty if reading fails, as for some unused files of the kernel."""
+    """Return the text of the file at the joined `parts`, without blanks around it; empty if reading fails.
+
+    The kernel refuses to read some unused files.
+    """
     try:
         with open(os.path.join(*parts), encoding="ascii", errors="replace") as file:
             return file.read().strip()

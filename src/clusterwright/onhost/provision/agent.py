@@ -391,7 +391,7 @@ def wait_for(host: LocalHost, handle: int, how: int) -> None:
 
 
 def main() -> None:
-    """Read the compressed bundle from stdin and write the answer to stdout on a line of its own."""
+    """Read the compressed bundle from stdin, do what it orders, and print the answer as a line of JSON on stdout."""
     os.umask(0o022)
     gc.disable()  # nearly all objects live until the end, within minutes: collections took 3 % of a check
     with step("read bundle"):

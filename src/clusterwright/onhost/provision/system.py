@@ -43,7 +43,7 @@ def refuse_used_id(number: int, names: List[str]) -> None:
 
 
 def do_group(_host: LocalHost, resource: Json) -> None:
-    """Make the planned change: create the group by groupadd."""
+    """Create the Unix group of the resource by groupadd, as planned."""
     kind = ["--system"] if resource["system"] else []
     must(["groupadd", *kind, "--gid", str(resource["gid"]), resource["name"]])
 
@@ -170,7 +170,7 @@ def plan_module(host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def do_module(_host: LocalHost, resource: Json) -> None:
-    """Make the planned change: load the kernel module by modprobe."""
+    """Load the kernel module of the resource by modprobe, as planned."""
     must(["modprobe", resource["name"]])
 
 

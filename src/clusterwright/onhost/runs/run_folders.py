@@ -152,7 +152,10 @@ def _of_job(runs: str, names: List[str], job: str, *, cancels: bool) -> str:
 
 
 def _of_another(run: str, reason: str, claim: str, *, cancels: bool) -> str:
-    """Write to stderr that a run is another user's, and return the run; empty for a caller who cancels."""
+    """Print to stderr that a run is another user's, and return its folder; return "" to a caller who cancels it.
+
+    `reason` and `claim` say why it was chosen.
+    """
     uid = owner_of(run)
     owner = "another user" if uid is None else user_name(uid)
     fix = "; use the name of the run to cancel it" if cancels else ""
@@ -201,9 +204,11 @@ def is_answer(result: processes.Result) -> bool:
 
 
 def own_job_ids(run: str) -> List[str]:
-    """Return `job_ids` without those of another user by Slurm's records, or that Slurm cannot be asked about.
+    """Return the ids of the run's jobs that belong to its owner by Slurm's records.
 
-    Slurm prints a task of an array, or a part of a heterogeneous job, by one of several ids, so each of them counts.
+    Ids of another user, or that Slurm cannot be asked about, are left out. Slurm prints a task of an array, or a part
+    of a
+    heterogeneous job, by one of several ids, so each of them counts.
     """
     ids, owner = job_ids(run), owner_of(run)
     queried: List[str] = []

@@ -89,7 +89,7 @@ class Follow:
         return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else POLL_INTERVAL_S
 
     def _pass_on(self) -> bool:
-        """Print new complete lines, merged, each with its sources in front; return whether the files had new data."""
+        """Print new complete lines of all logs, merged, each after its sources; return True if there was new data."""
         files, before = list(sources(self.run)), sum(self._offsets.values())
         size = min(READ_BYTES, PASS_BYTES // max(1, len(files)))
         chunks = [chunk for path, source in files for chunk in self._new(path, source, size)]

@@ -46,7 +46,7 @@ def status(run: str) -> Dict[str, Any]:
 
 
 def _members(job: Optional[JobTimeline], events: Sequence[Event]) -> Dict[str, Any]:
-    """Return the newest generation's number, its hosts, spare and lost ones, and the hosts' fork servers.
+    """Return as fields of the status the newest generation's number and hosts, standby, lost hosts, fork servers.
 
     `standbys` says of each host whether its fork server is ready.
     """
@@ -86,7 +86,10 @@ def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
 
 
 def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
-    """Return the steps that the run can resume from: verified, damaged, unverified on storage, one in memory."""
+    """Return as fields of the status the steps that the run can resume from, None for those that do not exist.
+
+    They are the newest verified, damaged ones, one on storage that is not verified yet, and one in memory.
+    """
     listed = run_checkpoints.answer(run_checkpoints.listing, run)
     rows = listed.get("checkpoints", [])
     newest_verified = next((row for row in rows if row["state"] == "verified"), None)
@@ -180,7 +183,7 @@ def _failure(failure: Dict[str, Any]) -> str:
 
 
 def text(run: str, form: str) -> str:
-    """Return a run's status as text: its metrics or JSON for `form` `metrics` or `json`, else lines for people."""
+    """Return the status of a run as text, in the form `metrics` (Prometheus), `json`, or else lines for people."""
     document = status(run)
     if form == "metrics":
         return str(document["metrics"])

@@ -69,7 +69,7 @@ def _set_value(
 
 
 def query_prometheus(url: str, query: str, end: float) -> List[Tuple[Dict[str, str], float]]:
-    """Return the rows of an instant query without NaN and infinite values."""
+    """Run an instant query, and return (labels, value) of each row; NaN and infinite values are left out."""
     document = fetched(url + "/api/v1/query?" + urllib.parse.urlencode({"query": query}), end)
     rows = document["data"]["result"] if isinstance(document, dict) else []
     numbers = [(row["metric"], float(row["value"][1])) for row in rows]

@@ -70,7 +70,10 @@ class Failover:
             self._claim(self._heartbeat.last_beat.number + 1, round(stalled_s, 2))
 
     def wait(self) -> None:
-        """Wait, at most SHUTDOWN_S, for the end of the child supervisor: Slurm kills it when the agent ends."""
+        """Wait until the supervisor that this agent started has ended, at most SHUTDOWN_S.
+
+        Slurm kills it when the agent ends.
+        """
         deadline = time.monotonic() + SHUTDOWN_S
         while self.child and time.monotonic() < deadline:
             if self.child in [pid for pid, _ in processes.reap()] or self.child not in _descendants():

@@ -55,7 +55,10 @@ class SupervisorHeartbeat:
         self._writing = HeartbeatThread(self._write, every_s)
 
     def start(self) -> None:
-        """Write the first heartbeat, which names this supervisor, before any agent starts; then the threads begin."""
+        """Write the first heartbeat, which names this supervisor, then start the threads.
+
+        Call it before any agent starts.
+        """
         self._quorum.show(self._count)
         self._sending.start()
         self._writing.start()

@@ -129,7 +129,10 @@ class Keeper:
         return 0.0 if is_last_host else OVER_S + STAGGER_S * rank
 
     def _start_agent(self, document: Dict[str, Any], now: float) -> None:
-        """Start the agent, which connects to the supervisor of the heartbeat file."""
+        """Start this host's agent as a process, which connects to the supervisor that the heartbeat file names.
+
+        `now` is monotonic.
+        """
         address, port = heartbeat.listen_address(document)
         argv = [sys.executable, *module_arguments(AGENT, self.folder.path, address, str(port))]
         self._agent = processes.start(argv, self._environment, self.folder.path_to("logs", "agents.log"))

@@ -62,7 +62,10 @@ class Meeting:
         return {host: peer for host, peer in self._peers.by_host.items() if host not in self._isolated_hosts}
 
     def probe_all(self, number: int, store_peer: Peer, port: int, now: float) -> None:
-        """Request that every joined host test its connection to the store on the first host."""
+        """Order the agents of all other joined hosts to test their connections to the store of generation `number`.
+
+        The store is on the host of `store_peer`, at `port`.
+        """
         joined = self.joined
         self._begin(number, store_peer.host, joined)
         self._port, self._requested_at = port, now

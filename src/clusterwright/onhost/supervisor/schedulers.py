@@ -148,7 +148,7 @@ class Inherited(Slurm):
         return self._hosts
 
     def end(self) -> None:
-        """Kill the srun processes and cancel the job, which would run forever without its batch step."""
+        """Kill this supervisor's srun processes and cancel the job, which would run on without its batch step."""
         super().end()
         slurm("scancel", self.job_id)
 

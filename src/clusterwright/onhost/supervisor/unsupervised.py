@@ -75,7 +75,10 @@ class UnsupervisedJob:
         return EXIT_CODES[outcome]
 
     def run_once(self, generation: int) -> Tuple[int, str]:
-        """Run the program once as a generation; return its exit code and the first failure, "" without."""
+        """Run the program once as a generation, and wait for its end; return its exit code and the first failure.
+
+        The failure is "" if it succeeded.
+        """
         compute = self.record.launch.compute
         interface = network.inside(compute, network.interfaces())
         if interface is None:

@@ -174,5 +174,5 @@ def removed_hosts(old: Cluster, new: Cluster) -> tuple[str, ...]:
 
 
 def new_hosts(old: Cluster, new: Cluster) -> tuple[str, ...]:
-    """Return hosts that only the new file has."""
+    """Return the names of hosts that only the new cluster file has, in its order."""
     return removed_hosts(new, old)

@@ -101,7 +101,7 @@ def file_rows(folder: Path) -> dict[str, BundledFile]:
 
 
 def member(name: str, size_bytes: int) -> tarfile.TarInfo:
-    """Return the tar header of a file of a bundle, without owner and time."""
+    """Return the tar header of a file of a bundle: mode 0644, without owner and time."""
     header = tarfile.TarInfo(name)
     header.size, header.mode = size_bytes, 0o644
     return header

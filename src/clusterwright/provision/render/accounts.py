@@ -57,7 +57,7 @@ def headroom_gpus(cluster: Cluster, partition: Partition) -> int:
 
 
 def _headroom(cluster: Cluster, name: str, partition: Partition) -> Row:
-    """Return the row of the partition QOS that limits all its jobs together, in billing units.
+    """Return the row of slurmdbd for the partition's QOS, which limits all its jobs together, in billing units.
 
     Slurm ignores a team's limit of a TRES that a partition QOS limits too, so the limit is not in GPUs. It
     includes the CPUs and memory that belong to a GPU, because a GPU without them is unusable.

@@ -30,7 +30,7 @@ Host {names(cluster)}
 
 @cache_per_instance
 def names(cluster: Cluster) -> str:
-    """Return a few patterns that match all host names, such as `control gpu-node? gpu-node??`.
+    """Return patterns for ssh_config, as one text, that match all host names, such as `control gpu-node? gpu-node??`.
 
     Names with a network (`NAME-compute`) are not included: SSH is open on the management network only.
     """

@@ -59,7 +59,7 @@ class _Search:
     rounds: int = 0
 
     def measure(self, groups: Iterable[Group]) -> None:
-        """Measure the groups in one round; the hosts of a fast group count as healthy from then on."""
+        """Measure the groups in one round and store which are slow; the hosts of a fast group then count as healthy."""
         batch = tuple(groups)
         if not batch:
             return

@@ -143,7 +143,10 @@ def _inside(hosts: Group, slow: Slow, healthy_hosts: Group = ()) -> tuple[Culpri
 
 
 def _compare_switches(hosts_by_leaf: Mapping[str, Group], slow: Slow) -> tuple[Culprit, ...]:
-    """Measure one host per switch; return slow uplinks and pairs of switches, empty if all are fast together."""
+    """Measure a group of one host per leaf switch, by bisection; return the slow uplinks and pairs of switches.
+
+    Empty if all are fast together.
+    """
     name = {leaf[0]: switch for switch, leaf in hosts_by_leaf.items()}
     bisection: Bisection = bisect(tuple(name), slow)
     links = [find_slow_link(*pair, slow).ends for pair in bisection.slow_pairs]

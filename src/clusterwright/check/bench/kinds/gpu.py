@@ -37,9 +37,11 @@ Failed = dict[str, str]
 
 
 def gpu(site: BenchSite) -> BenchOutcome:
-    """Measure the GPUs of all hosts that have any; those of hosts in doubt once more.
+    """Measure products, memory and copies of the GPUs of all hosts; return measurements, verdicts and notes.
 
-    In a lab, or if no host has GPUs, nothing is measured, and all hosts are unknown.
+    Those of hosts in doubt are measured once more. In a lab, or if no host has GPUs, nothing is measured, and all hosts
+    are
+    unknown.
     """
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:
@@ -68,7 +70,10 @@ def row_of(site: BenchSite, host: str) -> Gpu | None:
 
 
 def steps(row: Gpu | None) -> list[dict[str, Any]]:
-    """Return the steps that every GPU runs; the reference comes first, so that all GPUs start products together."""
+    """Return the steps that every GPU runs: reference, products by precision, memory, copies and peers.
+
+    The reference comes first, so that all GPUs start products together.
+    """
     parallel_steps: dict[str, dict[str, Any]] = {
         "reference": {"do": "reference", "side": SIDE},
         **{f"{MATRIX}{precision}": {"do": "matrix", "precision": precision} for precision in precisions(row)},

@@ -73,7 +73,7 @@ def network(site: BenchSite) -> BenchOutcome:
 
 
 def expectation(site: BenchSite) -> Expectation:
-    """Return the expected TCP rate of a port: its declared rate less headers, in a lab by its rate divisor.
+    """Return the expected TCP rate of a port in bytes/s: its declared rate less headers, in a lab by its rate divisor.
 
     At most the rate that TCP reaches on an Ethernet or RoCE port; 80% of it is acceptable.
     """

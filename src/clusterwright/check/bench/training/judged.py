@@ -112,9 +112,9 @@ def _scaled(trials: Trials, case: Case) -> Iterator[tuple[Observation, Expectati
 
 
 def of_data(trials: Trials) -> Iterator[Verdict]:
-    """Judge whether every rank has the same loss and the same gradients, the mean of all.
+    """Yield a failure for each group whose ranks have another loss, or gradients other than the mean of all.
 
-    A group that differs fails, with what is wrong in it; no verdict without groups.
+    If none has, one OK for the largest group; nothing without groups.
     """
     groups = [group for several in trials.all().values() for group in several]
     bad = {group.hosts: group.wrong for group in groups if group.wrong}

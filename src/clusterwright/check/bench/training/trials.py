@@ -79,10 +79,10 @@ class Trials:
                 self.passes.setdefault(route.name, {}).setdefault(size, []).append(result)
 
     def _believed(self, route: Route, hosts: Group, answers: Sequence[StageAnswer]) -> Trained:
-        """Parse the group's result.
+        """Return the result of a group's training, parsed from its ranks' outputs.
 
         Raises:
-            ValueError: Its ranks failed, or its gradients used another transport.
+            ValueError: its ranks failed, or its gradients used another transport.
         """
         if not answers:
             raise ValueError(_("the trial's ranks failed"))

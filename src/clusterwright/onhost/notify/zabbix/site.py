@@ -148,7 +148,7 @@ class OpenProblems:
         self.open = _read(path)
 
     def save(self) -> None:
-        """Write the record to the disk; if that is full, the record lasts until the program ends."""
+        """Write the open problems to their file; a failure is printed, and they last until the program ends."""
         try:
             write_atomic(self.path, json.dumps(self.open))
         except OSError as error:

@@ -166,7 +166,7 @@ class Switch(PerHostProvider):
         return ""
 
     def get(self, host: str, path: str, body: Optional[Dict[str, str]] = None) -> Dict[str, Any]:
-        """Return the document at a path of the host's BMC; with a body, the answer to a POST of it."""
+        """Send a GET request for a path to the host's BMC, or a POST of `body`; return the JSON object of its answer."""
         return self.send(host, path, "GET" if body is None else "POST", body)[0]
 
     def send(

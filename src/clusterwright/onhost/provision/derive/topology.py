@@ -57,7 +57,7 @@ def is_gpu(host: LocalHost, pci_address: str) -> bool:
 
 
 def above(host: LocalHost, end: str) -> List[str]:
-    """Return the PCI addresses of the bridges from the root down to the device."""
+    """Return the PCI addresses on the path to a device: of the bridges from the root down, without its own."""
     path = os.path.realpath(host.resolve_path(f"{DEVICES}/{end}")).split("/")[:-1]
     return [part for part in path if ADDRESS.match(part)]
 

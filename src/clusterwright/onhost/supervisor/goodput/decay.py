@@ -226,7 +226,7 @@ def _slow_end(ratios: Points) -> Points:
 
 
 def _cause(samples: Sequence[Event], begin: float) -> str:
-    """Return the text that a slow host mainly waits for data since `begin`; empty if it does not."""
+    """Return a text on the share of a slow host's time since `begin` that it waits for data, if over half; else ""."""
     late = [sample for sample in samples if sample["time"] >= begin]
     shares = []
     for earlier, later in neighbors(late):

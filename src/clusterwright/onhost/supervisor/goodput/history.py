@@ -70,7 +70,7 @@ def event_files(folder: str, prefix: str = "", *, subfolder: str = "events") -> 
 
 
 def parse(data: bytes) -> Iterator[Event]:
-    """Yield the events in the complete lines of a file's data; a line that a crash truncated is skipped."""
+    """Yield the valid events in the lines of a file's data; others, as one truncated by a crash, are skipped."""
     for line in data.splitlines():
         event = parse_object(line)
         if isinstance(event.get("time"), (int, float)) and isinstance(event.get("event"), str):

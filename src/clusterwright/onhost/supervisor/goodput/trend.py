@@ -137,7 +137,7 @@ def kendall_score(values: Sequence[float]) -> int:
 
 
 def _chance(values: Sequence[float]) -> float:
-    """Return the probability of such a Kendall score in values without a trend; 1 for equal or too few values."""
+    """Return the probability of so high a Kendall score in values without a trend; 1 for equal or too few values."""
     count = len(values)
     ties = sum(size * (size - 1) * (2 * size + 5) for size in map(values.count, set(values)))
     variance = (count * (count - 1) * (2 * count + 5) - ties) / 18

@@ -129,9 +129,11 @@ def _repeat_s(stalled_s: float) -> float:
 
 
 def _change_s(previous: ProgressSnapshot, snapshot: ProgressSnapshot, stalled_s: float) -> float:
-    """Return the seconds of one step or collective; exact where the script reports its steps.
+    """Return the seconds of one step or collective between two readings of a rank's progress.
 
-    Otherwise the standstill divided by the steps or collectives in it; a long one counts whole.
+    Exact where the script reports its steps. Otherwise the standstill divided by the steps or collectives in it; a long
+    one
+    counts whole.
     """
     steps = snapshot.step - previous.step
     if steps > 0 and previous.moved and snapshot.moved > previous.moved:

@@ -86,7 +86,7 @@ class Slots:
         _UINT64.pack_into(self._page, slot * HEADER_EVERY, 0)
 
     def write(self, slot: int, part: SlotPart) -> None:
-        """Write the header of a slot whose bytes are complete, which makes its part readable."""
+        """Write the header of a slot whose bytes are complete; from then on `read` returns its part."""
         header_offset, digest = slot * HEADER_EVERY, part.digest.encode()
         HEADER.pack_into(
             self._page,
