@@ -173,7 +173,10 @@ def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _positions(old: list[str], new: list[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Yield the positions of lines that differ: in both lists for a replaced line, else None in one of them."""
+    """Yield the pair of indexes of each line that differs between two lists: None in a list that lacks the line.
+
+    A replaced line has both.
+    """
     for tag, *spans in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             yield from zip_longest(range(*spans[:2]), range(*spans[2:]))

@@ -112,7 +112,7 @@ def gather_watched(remote: Connection, cluster: Cluster) -> RecordedSite:
 def gather_watched_hosts(
     remote: Connection, cluster: Cluster, names: Sequence[str]
 ) -> dict[str, RecordedHost | None]:
-    """Return the texts with these names of each host that exists; None for a host that does not answer."""
+    """Return, over SSH, the texts with these names of each permanent host; None for a host that does not answer."""
 
     def read(name: str) -> RecordedHost | None:
         try:

@@ -116,7 +116,7 @@ def _package_lines(host: RecordedHost, held: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _rules(host: RecordedHost) -> Iterator[Line]:
-    """Yield a line for each chain with the number of its rules, and for each zone of firewalld with its settings."""
+    """Yield lines about the firewall: the number of rules of each chain, and the settings of each zone of firewalld."""
     counts = {
         name: sum(not rule.startswith(("type ", "policy ")) for rule in rules)
         for name, rules in (firewall_rules(host) or {}).items()

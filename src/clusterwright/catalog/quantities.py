@@ -58,7 +58,11 @@ def seconds(value: Any) -> float:
 
 
 def metres(value: Any) -> float:
-    """Parse a length such as `50m` to meters; raises QuantityError for another value."""
+    """Return the meters of a length such as `50m`.
+
+    Raises:
+        QuantityError: it is anything else.
+    """
     return float(_match(_LENGTH, value, _("a length"), _("write the length as 50m"))[1])
 
 
@@ -78,7 +82,11 @@ def money(value: Any) -> tuple[float, str, str]:
 
 
 def integer(value: Any) -> int:
-    """Return the value if it is an integer of at least 0, else raise QuantityError."""
+    """Return the value if it is an integer of at least 0.
+
+    Raises:
+        QuantityError: it is anything else, also a boolean.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise QuantityError(
             _("`{value}` is not an integer of 0 or more", value=value),

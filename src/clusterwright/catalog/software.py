@@ -30,7 +30,7 @@ class Release:
     source: str
 
     def runs_on(self, needs: Generation) -> bool:
-        """True if the release has kernels for the GPU generation, and its CUDA supports it."""
+        """Return True if the release has kernels for this GPU generation, and its CUDA supports the generation."""
         has_kernels = version(self.sm_min) <= version(needs.sm) <= version(self.sm_max)
         return has_kernels and version(self.cuda) >= version(needs.cuda_min)
 

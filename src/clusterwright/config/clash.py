@@ -133,9 +133,9 @@ def is_within(path: str, top: str) -> bool:
 
 
 def nested_pairs(paths: Sequence[str], only: int | None = None) -> Iterator[tuple[int, int]]:
-    """Yield the indexes of each two paths of which one is the other or below it, the lower index first.
+    """Yield the indexes of each pair of paths of which one is the other or below it, the lower index first.
 
-    `only`: the lower index is below this number.
+    `only`: just pairs whose lower index is below this number.
     """
     limit = len(paths) if only is None else only
     indexes: dict[str, list[int]] = {}

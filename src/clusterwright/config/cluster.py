@@ -290,7 +290,7 @@ class Cluster(Section):
 
     @property
     def slurm_name(self) -> str:
-        """Slurm's ClusterName, which slurmdbd has in lower case."""
+        """Slurm's ClusterName in lower case, as in slurmdbd: the cluster's name unless slurm.options has another."""
         return self.slurm.options.get("ClusterName", self.name).lower()
 
     def unix_users(self) -> dict[str, int]:

@@ -99,7 +99,7 @@ def _inside(kind: Kind, root: Schema, field_path: str, node: Schema) -> Iterator
 def _of_variants(
     kind: Kind, root: Schema, field_path: str, variant_schemas: tuple[Schema, ...]
 ) -> Iterator[Field]:
-    """Yield the fields that all variants share once, then the other fields of each variant, with its `kind`."""
+    """Yield the fields of a section with variants by `kind`: those of all variants once, then each variant's own."""
     tags = [str(properties(variant, root)["kind"]["const"]) for variant in variant_schemas]
     rows = [tuple(_below(kind, root, variant, field_path)) for variant in variant_schemas]
     shared = [row for row in rows[0] if all(row in other_rows for other_rows in rows)] if rows else []

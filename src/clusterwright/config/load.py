@@ -254,7 +254,7 @@ def _validate(
 def _independent(
     clash_items: Iterable[Clash], kind: Kind, bad: Collection[Loc], source: Source
 ) -> Iterator[Clash]:
-    """Yield the clashes that do not depend on an invalid value; whether a field is set does not depend on its value."""
+    """Yield the clashes that stay true whatever the invalid values should be, such as that a field is set."""
     parts = {loc[:length] for loc in bad for length in range(len(loc) + 1)}
     for clash in clash_items:
         if (clash.is_presence and all(side in source.keys for side in clash.locs)) or not _touches(
@@ -310,9 +310,9 @@ def _copy(value: Any) -> Any:
 
 
 def _touches(clash: Clash, kind: Kind, bad: Collection[Loc], parts: Collection[Loc]) -> bool:
-    """Return whether a side of the clash in this file is, contains or is inside an invalid value.
+    """Return True if a side of the clash in this file is, contains or is inside an invalid value (`bad`).
 
-    `parts`: paths that contain one.
+    `parts` are the paths that contain one.
     """
     files = [side if isinstance(side, In) else In(kind, side) for side in clash.locs]
     sides = [*clash.needs, *(side.loc for side in files if side.file == kind)]

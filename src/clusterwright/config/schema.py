@@ -125,7 +125,7 @@ def _without_null(node: Schema) -> Iterator[tuple[str, Any]]:
 
 
 def _value(example: Any) -> Any:
-    """Return the value that YAML parses from an example in a string; other examples unchanged."""
+    """Return a field's example as a value: a string is parsed as YAML, any other example is returned unchanged."""
     if not isinstance(example, str):
         return example
     if example.startswith(("[", "{", '"')):

@@ -156,7 +156,10 @@ class _Scan:
         self.report(index, line.index("\t"), "tab", repaired)
 
     def _aligned(self, index: int, indent: int, column: int) -> bool:
-        """Return whether the key at a column belongs to an open section or opens one; else repair its indentation."""
+        """Return True if the key at this column belongs to an open section or opens one.
+
+        Else repair its indentation to that of the nearest section, and return False.
+        """
         closed: list[int] = []
         while self.columns and self.columns[-1] > column:
             closed.append(self.columns.pop())
@@ -212,7 +215,7 @@ class _Scan:
         return False, _indent(next_line) > indent and bool(_KEY.match(next_line, _indent(next_line)))
 
     def _continued(self, index: int, parent: int) -> int:
-        """Return the index after the lines that continue a value without quotes."""
+        """Return the index of the first line that no longer continues the unquoted value which begins on this line."""
         index += 1
         while index < len(self.lines):
             line = self.lines[index]

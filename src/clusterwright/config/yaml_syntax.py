@@ -43,7 +43,7 @@ def conflict_lines(text: str) -> list[int]:
 
 
 def _json_finding(source: Source, fix: str) -> Finding | None:
-    """Return what Python's parser reports about a text that is no JSON; None if it is JSON.
+    """Return a finding with the message of Python's JSON parser and a fix for a file that is no JSON; None if it is.
 
     `fix`: that of the YAML parser's error, for a text whose error has no fix here.
     """

@@ -40,7 +40,7 @@ class HostStatus:
 
     @property
     def changing(self) -> bool:
-        """True while Slurm reboots or powers the node up or down."""
+        """True while Slurm reboots the node, or powers it up or down."""
         return self.state.is_rebooting or self.state.is_power_saving
 
 

@@ -47,7 +47,10 @@ def nodes_of(text: str, jobs: Mapping[str, JobStatus]) -> dict[str, HostStatus]:
 
 
 def jobs_of(text: str) -> dict[str, JobStatus]:
-    """Return every job by id; its requeue settings are read later, where needed."""
+    """Return every job in the queue's output by its id, with state, hosts and user.
+
+    Its requeue settings are read later, where needed.
+    """
     return {
         job.id: JobStatus(
             job.id, job.state, _expanded(job.hosts), excludes=_expanded(job.excluded), user=job.user

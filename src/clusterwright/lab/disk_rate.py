@@ -24,7 +24,7 @@ def files(group: Path) -> tuple[Path, ...]:
 
 
 def able(lab: str, host: str) -> bool:
-    """Return True if this kernel can limit disk rates of the host."""
+    """Return True if this kernel has a control group file by which the rate of the host's disk can be limited."""
     return any(files(group) for group in cgroups.groups(lab, host))
 
 

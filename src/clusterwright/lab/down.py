@@ -39,9 +39,9 @@ def down(name: str, *, log: Callable[[str], None] = lambda _: None) -> list[str]
 
 
 def clean(lab: LabState) -> list[str]:
-    """Remove everything that the lab's journal names; return what could not be removed.
+    """Remove everything that the lab's journal names: processes, links, mounts, control groups and folder.
 
-    The journal itself is removed last, and only if nothing else is left.
+    Return texts of what could not be removed. The journal itself is removed last, and only if nothing else is left.
     """
     state.write(dataclasses.replace(lab, phase="removing"))
     power.stop(lab)  # otherwise it would boot hosts during the removal

@@ -42,9 +42,9 @@ journalctl --quiet --dmesg --boot --no-pager --no-hostname --output=short-monoto
 
 
 def make(pipe: Path) -> None:
-    """Create the pipe for a host's kernel log, for root only, as a writer blocks without a reader.
+    """Create the named pipe for a lab host's kernel log, unless it exists.
 
-    Does nothing if it exists.
+    It is for root only, as a writer blocks without a reader.
     """
     if not pipe.exists():
         os.mkfifo(pipe, 0o600)

@@ -98,7 +98,7 @@ def remove_links(hosts: Iterable[LabHost]) -> None:
 
 
 def find_leftovers(layout: LabLayout) -> list[str]:
-    """Return the bridges, namespaces and links of the lab that exist."""
+    """Return a text for each bridge, link and network namespace of the lab that still exists; empty if none does."""
     present, spaces = _links(), namespaces()
     ends = [link.outside for host in layout.hosts for link in host.links]
     devices = [name for name in (*(bridge.name for bridge in layout.bridges), *ends) if name in present]

@@ -164,7 +164,7 @@ def _claim(
 
 
 def _shared(name: str, path: str) -> Path:
-    """Return the lab's folder that hosts see as the shared folder `path`."""
+    """Return the folder on this machine that the lab's hosts see as the shared folder `path`."""
     return state.folder(name) / "shared" / path.strip("/").replace("/", "-")
 
 
@@ -212,7 +212,7 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
 
 
 def _install(lab: LabState, lab_host: LabHost, *, driver: Path | None, over_nfs: bool) -> None:
-    """Create the host's root and install the simulated devices and clients that its layout names."""
+    """Create the host's disk and root, and install the simulated GPUs, RDMA ports and NFS client of its layout."""
     root = lab.host_folder(lab_host.name) / "root"
     host.make(lab, lab_host)
     packages.configure_apt(lab, root)

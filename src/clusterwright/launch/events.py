@@ -64,7 +64,7 @@ def parse_events(lines: Iterable[str]) -> tuple[dict[str, Any], ...]:
 
 
 def ended(run: RunFolder, reader: RemoteReader | LocalReader) -> Ended | None:
-    """Return the outcome of the run; None while it continues."""
+    """Return the outcome of the run from its ended.json; None while the run continues."""
     document = parse_object(reader.text(run.folder, "ended.json"))
     return Ended(str(document.get("outcome")), str(document.get("reason", ""))) if document else None
 

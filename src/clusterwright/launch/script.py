@@ -160,7 +160,10 @@ case $? in 0) ;; {WAITS}) exit 0 ;; *) exit 1 ;; esac"""
 
 
 def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
-    """Return lines of bash that check that Python has the framework; empty unless the job file sets one."""
+    """Return lines of bash that end the run, with a message, if the job's Python lacks the framework.
+
+    Empty unless the job file sets a framework that is a module.
+    """
     if "framework" not in job.model_fields_set or not adapter(job).module:
         return ""
     module = "clusterwright.onhost.adapters.framework_check"

@@ -160,7 +160,7 @@ def lora(model: Architecture) -> float:
 
 
 def mamba_shape(model: Architecture) -> tuple[float, float, float]:
-    """Return (inner width, heads, state size) of one Mamba-2 mixer."""
+    """Return (inner width, heads, state size) of one Mamba-2 mixer; usual values where the model has none."""
     inner = model.mamba_heads * model.mamba_head_dim or MAMBA_EXPAND * model.hidden
     return inner, model.mamba_heads or inner / MAMBA_HEAD, model.mamba_state or MAMBA_STATE
 

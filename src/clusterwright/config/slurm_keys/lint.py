@@ -87,7 +87,7 @@ def _check_line(line: ConfLine, file: str, slurm_release: str) -> Iterator[KeyFi
 
 
 def _kind_of_line(first_key: str, file: str) -> str:
-    """Return the first key, in lower case, if it decides the keys of its line; "" if it is another known key.
+    """Return the first key of a line, in lower case, if it decides which keys the line may have, else "".
 
     Of an unknown key, the closest that decides: so a misspelled PartitionName is one finding, and not also one for each
     key of its line.

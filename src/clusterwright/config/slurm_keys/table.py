@@ -37,7 +37,7 @@ class Span:
         )
 
     def is_defunct(self, slurm_release: str) -> bool:
-        """Return whether it has no effect in that release."""
+        """Return True if that release accepts the key or word without any effect."""
         return bool(self.defunct) and self.defunct <= slurm_release
 
 

@@ -106,7 +106,10 @@ class _Context:
     closed: list[Incident] = field(default_factory=list)
 
     def notify(self, incident: Incident, topic: str, text: str) -> Incident:
-        """Add a notification and return the incident with its topic; unchanged if that topic was sent before."""
+        """Add a notification on an incident, and return the incident with its topic noted.
+
+        Nothing is added if that topic was sent for the incident before; it is returned unchanged.
+        """
         if topic in incident.notified_topics:
             return incident
         notified_incident = replace(incident, notified_topics=incident.notified_topics | {topic})
@@ -155,7 +158,10 @@ def decide(observation: Observation, past: Past, policy: Policy, rules: Iterable
 
 
 def _left_drained(observation: Observation, by_host: Iterable[str]) -> set[str]:
-    """Return nodes that heal drained and that have no open incident: it was closed while Slurm did not respond."""
+    """Return the names of nodes that heal drained and that have no open incident (`by_host`).
+
+    Their incident was closed while Slurm did not respond.
+    """
     return {name for name, node in observation.nodes.items() if node.holder == "heal"} - set(by_host)
 
 

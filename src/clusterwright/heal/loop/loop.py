@@ -56,7 +56,7 @@ class Loop:
         return decision
 
     def observe_all(self) -> Observation:
-        """Poll every host now, without diagnosing failed jobs."""
+        """Poll Slurm and check every host now, without diagnosing failed jobs; return what was observed."""
         hosts = [host.name for host in self.gatherer.cluster.hosts()]
         return self.gatherer.observe(self.runner.now(), hosts, (), self.gatherer.slurm())
 

@@ -25,7 +25,7 @@ ALLOCATIONS: list[bytearray] = []
 
 
 def main() -> None:
-    """Run steps of a stand-in training until the fault that argument 1 names ends the program."""
+    """Run a program in place of a training, until the fault that argument 1 names (exception, memory) ends it."""
     fault = {"exception": exception, "memory": memory}[sys.argv[1]]
     for step in range(1, 200):
         time.sleep(STEP_S)

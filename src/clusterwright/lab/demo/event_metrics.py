@@ -49,7 +49,7 @@ def completed_steps(events: Events) -> dict[int, TrainingStep]:
 
 
 def repeated(events: Events) -> int:
-    """Return the number of steps that ran more than once."""
+    """Return the number of different steps that ran more than once."""
     return sum(times > 1 for times in Counter(step.step for step in _steps(events)).values())
 
 

@@ -125,7 +125,7 @@ def _spans(
 
 
 def _job_hosts(events: Sequence[DemoEvent]) -> frozenset[str]:
-    """Return the hosts that the job holds, training or standby."""
+    """Return the hosts of all jobs of the run, those that train and those that stand by."""
     return frozenset(host for event in events if event.kind == "job_start" for host in _hosts(event))
 
 

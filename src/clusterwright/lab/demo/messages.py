@@ -54,7 +54,7 @@ def _difference(report: DemoReport) -> tuple[str, str, str]:
 
 
 def place_text(report: DemoReport) -> str:
-    """Return a text that describes the drawing of the cluster."""
+    """Return the text under the drawing of the cluster: what the virtual hosts are, or why there are none."""
     if report.cluster is None:
         reason = report.not_applicable.get("lab", "")
         return _(

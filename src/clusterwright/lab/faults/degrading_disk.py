@@ -32,7 +32,10 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def step(lab: LabState, host: LabHost, options: Mapping[str, str], minutes: float) -> bool:
-    """Limit the host's disk to the rate after so many minutes; return False once that is the lowest."""
+    """Limit the host's disk to the rate that the gradual fault has after so many minutes.
+
+    Return False once that is its lowest.
+    """
     percent, lowest = falling_percent(options, minutes)
     bytes_per_s = max(1, int(slow_disk.bytes_per_s(_initial(options)) * percent / 100))
     disk_rate.limit_rate(lab.name, host.name, slow_disk.disk_of(lab, host), bytes_per_s)

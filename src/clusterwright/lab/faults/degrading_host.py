@@ -24,7 +24,10 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Limit the host to one whole processor, which a rank of a training has: the start of the gradual fault."""
+    """Limit the host to one whole processor, which a rank of a training has; return the lab's state.
+
+    That is the start of the gradual fault.
+    """
     step(lab, host, options, 0)
     return lab
 

@@ -30,7 +30,10 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def step(lab: LabState, host: LabHost, options: Mapping[str, str], minutes: float) -> bool:
-    """Shape the host's links to the rate after so many minutes; return False once that is the lowest."""
+    """Limit the host's links to the rate that the gradual fault has after so many minutes.
+
+    Return False once that is its lowest.
+    """
     percent, lowest = falling_percent(options, minutes)
     for link in links(host, options):
         network.reshape(host, link, int(link.rate_bits_per_s * percent / 100))

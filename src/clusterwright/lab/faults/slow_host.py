@@ -45,7 +45,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def limit_share(lab: LabState, host: LabHost, percent: float) -> None:
-    """Limit all processes of the host together to a percentage of one processor."""
+    """Limit all processes of the lab host together to a percentage of one processor's time."""
     quota = int(percent * PERIOD_US / 100)
     for path in _places(lab, host):
         path.write_text(f"{quota} {PERIOD_US}" if path.name == V2 else str(quota))

@@ -52,7 +52,7 @@ def set_values(
 
 
 def clear_values(folder: Path, name: str) -> None:
-    """Clear the values that were set under a fault's name."""
+    """Remove the values that a fault of this name set, and write the simulated GPUs' state file anew without them."""
     for ending in ("lasting", "boot"):
         (folder / f"{name}.{ending}").unlink(missing_ok=True)
     _write_state(folder)

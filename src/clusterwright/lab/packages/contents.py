@@ -78,7 +78,7 @@ class StandIn:
         )
 
     def tree(self) -> dict[str, tuple[str, int]]:
-        """Return the package's files: text and mode by path."""
+        """Return the files of a stand-in package by path, each with its text and mode."""
         entries = {path: (text.format(version=self.version), 0o644) for path, text in self.files.items()}
         entries[f"usr/share/clusterwright-lab/{self.name}"] = (f"stand-in {self.full}\n", 0o644)
         programs = (*self.programs, *([self.daemon["program"]] if self.daemon else ()))

@@ -79,7 +79,10 @@ def serve(lab: LabState) -> None:
 
 
 def configure_apt(lab: LabState, root: Path) -> None:
-    """Write the repository's address and key into the apt of a host that has not booted, if there is one."""
+    """Write the lab repository's address and key into apt's files of a host, before its first boot.
+
+    Nothing if the lab has no repository.
+    """
     if not folder(lab).exists():
         return
     key = (folder(lab) / repository.KEY).read_text()

@@ -50,7 +50,7 @@ def add(folder: Path, ports: SimulatedRdma, index: int, growth: Mapping[str, int
 
 
 def reset(folder: Path, ports: SimulatedRdma, index: int) -> None:
-    """Restore a host's RDMA port: up, with counters at zero."""
+    """Set a host's simulated RDMA port to its initial values: up, with counters at zero."""
     set_values(
         folder,
         ports,

@@ -34,7 +34,7 @@ def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "",
 
 
 def _through(session: Session, cluster: Cluster, *more: str) -> tuple[str, ...]:
-    """Return an ssh command to the compute host through the control host.
+    """Return an ssh command line to the session's compute host through the control host, with the options `more`.
 
     Its connection is not shared, so that its end ends the tunnel.
     """

@@ -265,7 +265,7 @@ def _standby_note(job: Job | JobFields, hosts: Sequence[SlotHost]) -> tuple[Note
 
 
 def _first_job(run: Path) -> str:
-    """Return the job id of the first supervisor once its heartbeat is there.
+    """Wait for the first supervisor's heartbeat, append its job id to the run's jobs, and return the id.
 
     Raises:
         WrightError: there is none in time; the run is canceled then.

@@ -51,7 +51,7 @@ def persistent(cluster: Cluster, options: ManifestOptions, namespace: str) -> li
 
 
 def mounts(cluster: Cluster) -> tuple[list[Object], list[Object]]:
-    """Return the volumes of a pod, and the mounts of its container."""
+    """Return the volumes of a pod (a claim for each shared folder) and their mounts for its container."""
     names = {label(name): folder.path for name, folder in cluster.storage.items()}
     return (
         [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names],

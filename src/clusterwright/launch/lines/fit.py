@@ -120,7 +120,10 @@ def _as_tasks(job: Job, script: Script | None, notes: list[Note]) -> Job:
 
 
 def _unwrap(job: Job) -> Job | None:
-    """Return the job with the script as its command, for a supervised launcher; None if its program is no such line."""
+    """Return the job with the script of its torchrun line as its command, for a supervised launcher of ranks.
+
+    None if the program is not a single line with only that launcher.
+    """
     lines = rewrite.command_lines(job.program or ())
     if len(lines) != 1 or any(token.expands for token in lines[0]):
         return None

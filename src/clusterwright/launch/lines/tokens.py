@@ -55,7 +55,7 @@ def edit_text(text: str, edits: Sequence[Edit]) -> str:
 
 
 def of_arguments(arguments: Sequence[str]) -> tuple[Token, ...]:
-    """Return the tokens of a program that no shell reads; places are indices."""
+    """Return the tokens of a program's arguments, which no shell reads; their places are indexes of arguments."""
     return tuple(Token(text, index, index + 1) for index, text in enumerate(arguments))
 
 

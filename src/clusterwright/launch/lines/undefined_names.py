@@ -67,7 +67,7 @@ class UndefinedName:
     line: int
 
     def message(self, script: str) -> str:
-        """Return the line, the name and the fix, in one sentence."""
+        """Return one sentence with the script, the line, the name and the fix, such as the import to add."""
         values = {"script": script, "line": self.line, "name": self.name}
         if fix := IMPORTS.get(self.name):
             return _("{script}:{line}: `{name}` is not defined; add `{fix}`", fix=fix, **values)

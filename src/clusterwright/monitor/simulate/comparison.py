@@ -33,7 +33,7 @@ def figures(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
 
 
 def teams(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
-    """Return heading and rows of a table: one row per team and setting."""
+    """Return the table of teams: the heading, and a row per team and setting with jobs, waits, GPU hours and shares."""
     names = list(dict.fromkeys(name for result in results for name in result.teams))
     heading = (
         _("team"),

@@ -73,7 +73,7 @@ class FairTree:
                 yield child, (*above, level)
 
     def _use(self, name: str) -> float:
-        """Return the use of the users of an account and of all accounts below it."""
+        """Return the decayed use of all users of an account and of the accounts below it."""
         direct_use = sum(used for user_key, used in self._used.items() if user_key[0] == name)
         return direct_use + sum(
             self._use(account.name) for account in self._accounts.values() if account.parent == name

@@ -64,7 +64,7 @@ class Hosts:
         return (host for kind in need.kinds for host in self.of_kind[kind])
 
     def is_possible(self, need: Need) -> bool:
-        """Return whether the request fits the cluster when it is empty."""
+        """Return True if the request would fit the simulated cluster without any jobs."""
         return sum(host.could(need) for host in self.candidates(need)) >= need.hosts
 
     def free(self) -> bool:

@@ -37,7 +37,7 @@ class HostGroup:
 
     @property
     def gpus(self) -> tuple[int, int]:
-        """Numbers of allocated GPUs and of all GPUs of the group."""
+        """Numbers of allocated GPUs and of all GPUs of the group's nodes."""
         return sum(node.gpus_used for node in self.nodes), sum(node.gpus_total for node in self.nodes)
 
     def uses(self, width: int) -> list[tuple[float | None, bool]]:

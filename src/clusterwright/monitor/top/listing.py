@@ -99,7 +99,7 @@ class Listing(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self, self.chosen))
 
     def on_click(self, event: events.Click) -> None:
-        """Select the clicked row; a double click chooses it."""
+        """Move the cursor to the clicked row; a double click chooses it, as Enter does."""
         index = event.y - 1 + round(self.scroll_offset.y)
         if event.y >= 1 and index < len(self.items):
             is_double_click = index == self.cursor and event.chain > 1

@@ -95,7 +95,9 @@ class Guard:
     def refusal(self, request: Request) -> Response | None:
         """Return the response that refuses a request; None for one that may pass.
 
-        Store the identity in `request.state.who`.
+        421 for a wrong Host header, 401 or the sign-in page without sign-in, 503 without the file of users. The
+        identity is
+        stored in `request.state.who`.
         """
         if not self.host_is_ours(request.headers):
             return _no(421, "host")

@@ -79,7 +79,7 @@ class Dot:
 
 
 def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
-    """Draw one dot per layout, time over memory; layouts right of the red line (`limit_bytes`) do not fit.
+    """Return an SVG image with a dot per layout, time over memory; right of the red line (`limit_bytes`) none fits.
 
     The axes end at 4 times the fastest time that fits and at twice the limit; dots beyond lie at the edge.
     """
@@ -192,7 +192,7 @@ class ChartLine:
     owned: bool
 
     def cost(self, hours: float) -> float:
-        """Return the cost of a year with `hours` hours of use."""
+        """Return the cost of a year with `hours` hours of use: the fixed cost and that of the hours."""
         return self.fixed + self.hourly * hours
 
 

@@ -95,9 +95,9 @@ def _share_of_links(machine: Machine, local_ranks: Real) -> Real:
 
 
 def nic_rate(group: RankGroup, c: Coefficients) -> Real:
-    """Return the bandwidth of one node's NICs for the group, in bytes/s, one direction.
+    """Return the bandwidth in bytes/s, one direction, that a node's NICs have for the group.
 
-    `UNLIMITED` for a group in one node.
+    Congestion and oversubscription are included. `UNLIMITED` for a group in one node.
     """
     machine, network = group.machine, group.machine.network
     wire = wire_of(network.kind, c)
@@ -115,6 +115,6 @@ def wire_of(kind: str, c: Coefficients) -> Wire:
 
 
 def in_turn(a: Real, b: Real, softness: float) -> Real:
-    """Combined bandwidth of two tiers in one pipeline: that of the slower, less where both are similar."""
+    """Return the bandwidth of two tiers that data passes in one pipeline: the slower, less where both are similar."""
     slow, fast = smaller(a, b), larger(a, b)
     return slow / (1 + (slow / fast) ** softness) ** (1 / softness)

@@ -43,7 +43,7 @@ class Estimate:
         return replace(self, low=sums[0], likely=sums[1], high=sums[2])
 
     def times(self, factor: float, unit: str = "") -> Estimate:
-        """Multiply the estimate by `factor` >= 0, with a new unit if given."""
+        """Return the estimate with low, likely and high value times `factor` (>= 0), and a new unit if given."""
         scaled = (self.low * factor, self.likely * factor, self.high * factor)
         return replace(self, low=scaled[0], likely=scaled[1], high=scaled[2], unit=unit or self.unit)
 

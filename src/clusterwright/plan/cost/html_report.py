@@ -42,7 +42,7 @@ def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
 
 
 def lines(costs: Costs) -> list[ChartLine]:
-    """Return one chart line of yearly cost over hours of use for owning and each rental option."""
+    """Return the lines of the chart of yearly cost over hours of use: one for owning, one for each rental option."""
     owned, *rented = costs.options
     owned_line = ChartLine(owned.name, costs.fixed_a_year, costs.energy_an_hour, owned=True)
     return [

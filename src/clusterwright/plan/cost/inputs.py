@@ -86,7 +86,10 @@ def server_of(gpu: Gpu, user_catalog: UserCatalog | None = None) -> Server | Non
 
 
 def node_kw(gpu: Gpu, server: Server) -> Estimate:
-    """Estimate the power of one server in kW, between the sum of its parts and the vendor's rating (a maximum)."""
+    """Return the power of one server under load in kW as an estimate, between its parts' sum and the vendor's rating.
+
+    The rating is a maximum.
+    """
     parts_w = node_power(node_of(gpu, server.gpus, nics=server.nics)).wall_w
     low, high = sorted((parts_w, server.power_w or parts_w))
     source = _("sum of its parts, and {source}", source=server.source)

@@ -108,7 +108,7 @@ def _combined(
 
 
 def _changes(run: Run) -> Iterator[Change]:
-    """Yield every single change of training or layout that may save memory."""
+    """Yield every single change of the run's training or layout that may save memory, with its description."""
     yield from _training(run)
     yield from _layout(run)
 

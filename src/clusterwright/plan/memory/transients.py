@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def transients(run: Run, stage: MemoryStage, parameters: StageParameters) -> Real:
-    """Temporary bytes at the peak of an iteration: loss or one layer's backward, gathered parameters, buckets."""
+    """Return the temporary bytes of a stage at the peak of an iteration.
+
+    The larger of loss and one layer's backward pass, besides gathered parameters and buckets.
+    """
     return larger(stage.last * loss(run), backward(run)) + gathered(run) + engine(run, parameters)
 
 

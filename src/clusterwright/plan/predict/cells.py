@@ -45,7 +45,7 @@ class Cells:
 
     @cached_property
     def full_text(self) -> str:
-        """The text of dp_or_fsdp, source, model, recompute and notes_url, joined."""
+        """The text of the row's columns dp_or_fsdp, source, model, recompute and notes_url, joined, to be searched."""
         return " ; ".join(
             self.row[name] for name in ("dp_or_fsdp", "source", "model", "recompute", "notes_url")
         )

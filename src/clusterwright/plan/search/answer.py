@@ -124,7 +124,7 @@ def loses(plan: Plan, best: Plan) -> str:
 
 
 def too_large(plan: Plan) -> str:
-    """Explain in one sentence by how much a layout exceeds GPU memory, with its largest part."""
+    """Return one sentence on by how much a layout exceeds the GPU's memory, with its largest part."""
     total, have = float(plan.memory.total), plan.run.machine.gpu.usable_bytes
     largest = max(MEMORY, key=lambda name: float(getattr(plan.memory, name)))
     return _(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def record(outcome: SearchOutcome, seconds: float) -> dict[str, Any]:
-    """Return the JSON record of an outcome; `seconds`: duration of the search."""
+    """Return the outcome of a search as a dict for JSON; `seconds` is the duration of the search."""
     work, on = outcome.training, outcome.machine
     return {
         "model": work.architecture.name,

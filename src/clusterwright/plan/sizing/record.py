@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> dict[str, Any]:
-    """Return everything as one document; only the choices without an answer and its materials."""
+    """Return size, bill and compared GPUs as a dict for JSON; without an answer and materials only the choices."""
     document: dict[str, Any] = {
         "choices": [_choice(choice) for choice in choices],
         "choices_currency": currency(choices),

@@ -113,7 +113,7 @@ ZEROING = 4  # bytes per unsharded parameter: gradients set to zero
 
 
 def optimizer_step(run: Run, rates: Rates, shard_counts: Shards) -> Real:
-    """Return the seconds of the optimizer step per iteration; ZeRO 1 and above shard it over the replicas.
+    """Return the seconds of the optimizer step per iteration on one GPU; ZeRO 1 and above shard it over the replicas.
 
     With CPU offload it runs on the host.
     """

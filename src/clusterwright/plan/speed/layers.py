@@ -167,7 +167,7 @@ MAMBA_TRAFFIC = 24
 
 
 def linear_block(run: Run, rates: Rates, shapes: list[tuple[Real, Real]], inner: Real) -> tuple[Parts, Parts]:
-    """Return (forward, backward) time of norm, products and residual.
+    """Return the (forward, backward) time of a block of linear layers: norm, products and residual.
 
     `shapes`: (output width, input width) of the products; `inner`: bytes per token of operations between them. Norm and
     residual move 10 bytes per hidden element forward (read, write; read twice, write), twice that backward; with tensor

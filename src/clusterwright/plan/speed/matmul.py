@@ -15,7 +15,7 @@ ALIGNED = 64  # elements: rows of 128 bytes (NVIDIA, Matrix Multiplication Backg
 
 
 def seconds(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
-    """Return the seconds of a product [m, k] x [k, n], `groups` of them in one kernel.
+    """Return the seconds of a matrix product [m, k] x [k, n] on one GPU, `groups` of them in one kernel.
 
     `half`: 16-bit in any run precision.
     """

@@ -28,7 +28,7 @@ def _write_torch(state: dict[str, Any], path: Path) -> None:
 
 
 def _read_torch(path: Path) -> Any:
-    """Read a file of torch.save.
+    """Return the state in a file of torch.save, with tensors in CPU memory; no code from it runs.
 
     Raises:
         Damaged: its tensors, such as expanded ones, would be written as many times the bytes of the file.

@@ -71,7 +71,10 @@ def _read_index(index_path: Path, path: Path) -> Spans | None:
 
 
 def _write_index(index_path: Path, path: Path, numbers: array[int]) -> bool:
-    """Write the index of a file atomically; return False if that fails. Ranks may write the same bytes at once."""
+    """Write the index of a dataset's file atomically; return True on success, False if that fails.
+
+    Ranks may write the same bytes at once.
+    """
     try:
         with replacing(index_path) as file:
             file.write(_HEAD.pack(_MAGIC, *_state(path), len(numbers) // 2, 0))

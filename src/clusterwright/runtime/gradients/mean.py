@@ -56,7 +56,7 @@ def _with(residual: Tensor | None, numbers: Tensor) -> Tensor:
 
 
 def _exchanged(packed: Tensor, group: Any) -> Tensor:
-    """Send each rank its share of the packed numbers (all-to-all); return this rank's share from all ranks."""
+    """Send each rank its share of the packed numbers (all-to-all); return the shares that this rank has received."""
     output = torch.empty_like(packed)
     dist.all_to_all_single(output, packed, group=group)
     return output

@@ -60,7 +60,7 @@ class Task(Protocol):
         """Return the number of tokens in a step, None without tokens."""
 
     def loss(self, model: nn.Module, piece: Any) -> Tensor:
-        """Return the loss of a microbatch, summed over what `weight` counts."""
+        """Return the loss of a microbatch, summed over the units that `weight` counts, such as tokens or images."""
 
     def validation(self, passes: list[list[int]]) -> Iterable[Any]:
         """Return validation batches for these lists of sample indexes."""

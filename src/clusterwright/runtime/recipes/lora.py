@@ -46,9 +46,9 @@ def adapt(model: nn.Module, rank: int, alpha: float) -> None:
 def save_adapter(
     model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, writer_rank: int
 ) -> None:
-    """Write the model's LoRA adapters in the format of the package peft; collective.
+    """Write the model's LoRA adapters and their configuration to a folder, as the package peft does; collective.
 
-    `rank` is that of the adapters; `writer_rank` is this rank, of which 0 writes.
+    `rank` is that of the adapters; `writer_rank` is this rank, of which 0 writes. `base` names the base model.
     """
     learned = {
         f"base_model.model.{name}": parameter

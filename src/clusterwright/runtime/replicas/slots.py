@@ -63,7 +63,7 @@ class Slots:
         _UINT64.pack_into(self._page, slot * HEADER_EVERY, 0)
 
     def write(self, part: Stored) -> None:
-        """Mark a slot's bytes as a complete part, with its step, generation, rank, size and digest."""
+        """Write the header of a slot with complete bytes (step, generation, rank, size, digest), which publishes it."""
         header_offset = part.slot * HEADER_EVERY
         fields = (0, part.step, part.generation, part.world_size, part.rank, part.bytes)
         HEADER.pack_into(self._page, header_offset, *fields, part.digest.encode())

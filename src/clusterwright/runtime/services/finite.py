@@ -64,7 +64,7 @@ class Finite:
         return self._write(problem, stop=self.policy == "stop" or self._skipped > _SKIPS)
 
     def unseen(self, loss: float, step: int) -> bool:
-        """Store a loss that is not finite and was not checked before its update, unless the policy is ignore.
+        """Store a loss that is not finite, if it was not checked before its update and the policy is not ignore.
 
         Return True if there was one in this step or an earlier one.
         """

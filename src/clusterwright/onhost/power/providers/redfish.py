@@ -166,7 +166,7 @@ class Switch(PerHostProvider):
         return ""
 
     def get(self, host: str, path: str, body: Optional[Dict[str, str]] = None) -> Dict[str, Any]:
-        """Send a GET request for a path to the host's BMC, or a POST of `body`; return the JSON object of its answer."""
+        """Send a GET request for a path to the host's BMC, or a POST of `body`; return the answer's JSON object."""
         return self.send(host, path, "GET" if body is None else "POST", body)[0]
 
     def send(

@@ -66,9 +66,9 @@ def _gain(ports: int) -> float:
 
 
 def latency() -> Checked:
-    """Check the claim that InfiniBand cuts the latency of a small all-reduce by 40%: agree against Ethernet and RoCE.
+    """Judge the guides' claim that InfiniBand cuts the latency of a small all-reduce by 40%, by predicted times.
 
-    Partly against Ethernet alone, else disagree.
+    It agrees if so against Ethernet and RoCE, partly against Ethernet alone, else disagrees.
     """
     hosts = a100_hdr(NODES)
     infiniband, roce, ethernet = (

@@ -25,7 +25,7 @@ ALPACA_H, ALPACA_EPOCHS, ALPACA_SEQ = 3.0, 3, 512
 
 
 def single_server() -> Checked:
-    """Check the claim of 12 hours per round on one server: inconclusive, as the amount of data is not stated."""
+    """Judge the guides' claim of 12 hours per round on one server: inconclusive, as the data are not stated."""
     single = _an_epoch(a100_hdr100(1), ALPACA)
     samples = ALPACA * SINGLE_SERVER_H / single.hours
     tokens = samples * SEQ
