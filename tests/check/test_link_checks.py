@@ -71,7 +71,7 @@ def test_a_port_that_is_down_is_named_with_what_it_says(want):
     """Polling is a cable; the rate of a port that is down is told as well."""
     (found,) = rdma_links.judge(want("kind: infiniband, rails: 2"), ports("hdr_one_polling"))
 
-    assert found.observed == "1 of 2 ports active at this rate; mlx5_1:1 is DOWN, Polling, 10 Gbit/s"
+    assert found.observed == "1 of 2 RDMA ports active at this rate; mlx5_1:1 is DOWN, Polling, 10 Gbit/s"
     assert found.expected == "infiniband ports active at 100 Gbit/s: 2 (networks.compute)"
 
 

@@ -48,7 +48,7 @@ def test_an_adapter_that_came_up_without_its_settings_is_named(judged):
     assert bad.status == Status.FAIL
     assert bad.observed == (
         "mlx5_1:1: priorities with PFC: none; DSCP 26 is mapped to no priority: its packets get that of "
-        "their VLAN tag; connections have ToS 0 instead of DSCP 26"
+        "their VLAN tag; RDMA connections have ToS 0 instead of that of DSCP 26"
     )
 
 

@@ -33,7 +33,9 @@ def skipped(manage):
         check.id
         for check in registry.all_checks()
         for spec in specs(manage)
-        if check.unless(spec).startswith("not managed by Clusterwright (`manage`)")
+        if check.unless(spec).startswith(
+            "the check is skipped, because `manage` of the cluster file does not list its roles"
+        )
     }
 
 

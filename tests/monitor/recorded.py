@@ -32,7 +32,7 @@ NAMES = ("llama-8b", "resnet50", "bert-large", "whisper", "prep", "eval", "sweep
 # Slurm's reason, and its text as snapshot.waits has it.
 REASONS = {
     "Priority": "jobs of higher priority come first",
-    "Resources": "the requested resources are allocated",
+    "Resources": "other jobs have the resources that the job requests",
     "QOSMaxJobsPerUserLimit": "the job limit of the QOS is reached",
     "AssocGrpGRES": "the GPU limit of the team is reached",
     "Dependency": "the job depends on another job",

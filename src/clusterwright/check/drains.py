@@ -27,7 +27,7 @@ _FIXES = {
     "disk-full": N_("find the largest folders with `du -xh --max-depth=2 PATH | sort -h` and free space"),
     "munge-": N_("run `systemctl restart munge` on the host and read `journalctl -u munge`"),
     "clock-": N_("run `chronyc makestep` on the host, then `chronyc tracking`"),
-    "link-": N_("reseat or replace the cable; check the switch port"),
+    "link-": N_("reseat or replace the cable of the link, and check the switch port"),
     "rdma-": N_(
         "run `ibstat` on the host: Initializing means no subnet manager, Polling a bad cable or switch port"
     ),
@@ -35,7 +35,9 @@ _FIXES = {
     "leftover-": N_(
         "run `ps -o pid,stat,wchan:30,args -U USER` on the host: reboot it if the processes do not end"
     ),
-    "network-": N_("run `ip address` on the host and restart its network service"),
+    "network-": N_(
+        "run `ip address` on the host to find the interface without its address, and restart the network service"
+    ),
 }
 _BACK = N_("{fix}; the health check program then resumes the node within 5 minutes")
 _HEAL = N_("read `wright heal log`; heal resumes the node when its checks pass")

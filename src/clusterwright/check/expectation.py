@@ -53,7 +53,10 @@ def unmanaged(*roles: str, otherwise: Callable[[HostSpec], str] = _no_reason) ->
     def reason(spec: HostSpec) -> str:
         if any(spec.cluster.manages(role) for role in roles):
             return otherwise(spec)
-        return _("not managed by Clusterwright (`manage`): {roles}", roles=", ".join(roles))
+        return _(
+            "the check is skipped, because `manage` of the cluster file does not list its roles: {roles}",
+            roles=", ".join(roles),
+        )
 
     return reason
 

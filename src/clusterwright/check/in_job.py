@@ -117,7 +117,11 @@ def read_hosts(cluster: Cluster, stage: Stage, checks: Sequence[Check]) -> dict[
 def _reading(answer: StageAnswer, facts: Sequence[Any], spec: HostSpec) -> Reading:
     document = answer_of(answer.out)
     if document is None:
-        return Reading(HostReach(fault=answer.reason or _("the fact reader printed no answer")))
+        return Reading(
+            HostReach(
+                fault=answer.reason or _("the program that reads the host (fact reader) printed no result")
+            )
+        )
     return Reading(HostReach(python=document["python"]), read(facts, document, spec))
 
 
@@ -148,16 +152,18 @@ def _read_login(
 
 def _skip_reasons(hosts: Hosts) -> dict[str, str]:
     reasons = {
-        host: _("not checked: the node is {state} in Slurm", state=state)
+        host: _("the host was not checked: its node is {state} in Slurm", state=state)
         for host, state in hosts.unavailable.items()
     }
-    return reasons | dict.fromkeys(hosts.busy, _("not checked: allocated to a job"))
+    return reasons | dict.fromkeys(
+        hosts.busy, _("the host was not checked, because it is allocated to a job")
+    )
 
 
 def _not_read(checked_hosts: Sequence[str], readings: Mapping[str, Reading]) -> Iterator[Verdict]:
     for host in checked_hosts:
         if host not in readings:
-            reason = _("the host did not answer in the job")
+            reason = _("the host sent no result in the Slurm job of the check")
             yield replace(unknown(reason, subject=host), check=_READS)
 
 
@@ -176,7 +182,7 @@ def _skip_without_permission(verdicts: Iterable[Verdict], checks: Iterable[Check
         permission = permissions.get(verdict.check, "")
         if verdict.status is Status.UNKNOWN and permission:
             reason = _(
-                "needs {right} on the host: {reason}",
+                "the check needs {right} on the host: {reason}",
                 right=_permission_text(permission),
                 reason=verdict.observed,
             )
@@ -194,8 +200,8 @@ def _not_judged(cluster: Cluster, checks: Iterable[Check]) -> Iterator[Verdict]:
         if not check.in_jobs:
             permission = _permission_text(_permission_of(check))
             reason = (
-                _("needs {right} on the host", right=permission)
+                _("the check needs {right} on the host", right=permission)
                 if permission
-                else _("compares the hosts with what a cluster file declares")
+                else _("the check compares the hosts with a cluster file, and none was given")
             )
             yield replace(skip(reason, subject=cluster.name), check=check.id)

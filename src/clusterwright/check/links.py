@@ -32,7 +32,7 @@ class Rule:
 RULES = (
     Rule("link_downed", 0, Status.FAIL, N_("the link went down"), _NVSENTINEL),
     Rule("excessive_buffer_overrun_errors", 0, Status.FAIL, N_("receive buffers overflowed"), _NVSENTINEL),
-    Rule("local_link_integrity_errors", 0, Status.FAIL, N_("the local port lost packets"), _NVSENTINEL),
+    Rule("local_link_integrity_errors", 0, Status.FAIL, N_("the port of the host lost packets"), _NVSENTINEL),
     Rule(
         "rnr_nak_retry_err",
         0,

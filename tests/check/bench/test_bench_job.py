@@ -65,7 +65,7 @@ def test_jobs_that_hold_hosts_are_named_and_ended_ones_are_not():
     jobs = parse_queue(QUEUE, NAMED_FIELDS)
 
     assert holders(jobs, ["gpu-node3"]) == "job 7 (train-x) of bob on gpu-node[2-3]"
-    assert holders(jobs, ["gpu-node4"]) == "no job in squeue"
+    assert holders(jobs, ["gpu-node4"]) == "no job that squeue lists"
 
 
 def test_idle_hosts_are_taken_and_busy_ones_told_of(cluster):
@@ -118,7 +118,7 @@ def test_orders_are_given_and_a_silent_host_is_lost(cluster):
     assert [*first] == ["gpu-node1"]
     assert first["gpu-node1"].document == "hi"
     assert stage.hosts == ("gpu-node1",)
-    assert lost == ["gpu-node2: no reply to request 1 (hello)"]
+    assert lost == ["gpu-node2: the host did not reply to request 1 of the bench (hello)"]
     assert "scancel 42" in log[-1]
     assert "rm -rf /shared/bench/1700000000.000" in log[-1]
 

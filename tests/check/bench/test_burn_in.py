@@ -145,5 +145,5 @@ def test_streams_that_failed_are_a_note(burned):
     outcome, _given = burned(lambda *_: StageAnswer(0, found, ""))
 
     assert outcome.notes == (
-        "network: 4 of 4 stream endpoints failed; gpu-node1: ConnectionRefusedError: refused",
+        "network load: 4 of 4 endpoints of the data streams failed; gpu-node1: ConnectionRefusedError: refused",
     )

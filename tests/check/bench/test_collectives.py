@@ -70,7 +70,7 @@ def test_the_host_that_makes_it_slow_is_found(site, bad):
 
     assert told(outcome) == WELL | {("gpu-node[1-4]", "rate"): "warn", (bad, ""): "fail"}
     assert len(made.stage.orders) <= 4
-    assert outcome.notes == (f"bisected: {len(made.stage.orders)} rounds, 4 hosts",)
+    assert outcome.notes == (f"bisection of slow groups: {len(made.stage.orders)} rounds, 4 hosts",)
 
 
 def test_what_was_slow_once_is_measured_again(site):
@@ -98,7 +98,7 @@ def test_wrong_data_fails(site):
     outcome = collectives(site(fabric(lambda _: 120e6, wrong=3)))
 
     assert told(outcome)["gpu-node[1-4]", "data"] == "fail"
-    assert "all_reduce: 3 wrong elements" in outcome.verdicts[0].observed
+    assert "all_reduce: 3 elements of the result are wrong" in outcome.verdicts[0].observed
 
 
 def test_a_host_that_dies_is_left_out_and_the_sweep_done_again(site):

@@ -106,7 +106,7 @@ def test_a_slow_gpu_fails_with_how_it_was_and_what_mends_that(metal, working, sa
     assert not_well(outcome) == {("gpu-node2", "gpu 3", "fail")}
     (failed,) = [each for each in outcome.verdicts if each.status == "fail"]
     assert said in failed.observed
-    assert "bf16 products 150 TFLOP/s, best of 2" in failed.observed
+    assert "bf16 products 150 TFLOP/s, the best of 2 measurements" in failed.observed
     assert fix in failed.fix
     assert "a100-sxm-80gb's peak" in failed.expected
     assert [sorted(order) for order in made.stage.orders[1:]] == [["gpu-node2"]]
@@ -208,7 +208,7 @@ def test_a_model_that_the_catalog_does_not_have_is_held_against_the_others(metal
     outcome = gpu(replace(made, cluster=other))
 
     assert not_well(outcome) == set()
-    assert outcome.notes == ("the catalog has no GPU `x9000`: compared with the other GPUs only",)
+    assert outcome.notes == ("the catalog has no GPU `x9000`, so its GPUs are compared only with each other",)
 
 
 def test_hosts_of_unlike_numbers_are_asked_for_as_many_as_each_has(metal, cluster):
@@ -225,7 +225,8 @@ def test_hosts_of_unlike_numbers_are_asked_for_as_many_as_each_has(metal, cluste
     assert {part.given["count"] for order in made.stage.orders for part in order.values()} == {4}
     assert not_well(outcome) == set()
     assert outcome.notes == (
-        "gpu-node4: 4 of its 8 GPUs, the number that every host has; run the bench on it alone for all (--hosts)",
+        "gpu-node4: measured 4 of its 8 GPUs, because every host is measured with the same number; "
+        "to measure all, run the bench on this host alone (--hosts)",
     )
 
 

@@ -31,7 +31,7 @@ def test_equal_hosts_are_all_well(site):
     outcome = memory(made := site(answers(lambda *_: 1e11)))
 
     assert {*statuses(outcome).values()} == {"ok"}
-    assert outcome.verdicts[0].expected == "100 GB/s, the median of 4"
+    assert outcome.verdicts[0].expected == "100 GB/s, the median of 4 measured values"
     assert len(made.stage.orders) == 1
 
 

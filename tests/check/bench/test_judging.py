@@ -46,7 +46,10 @@ def test_a_verdict_names_its_numbers():
         "network", Observation("n1", (50.0, 51.0), fleet((*WELL, 51.0)), "bytes/s", "compute"), WANT, ""
     )
 
-    assert verdict.observed == "51 B/s, best of 2, -16.3 deviations from the fleet's median"
+    assert (
+        verdict.observed
+        == "51 B/s, the best of 2 measurements, -16.3 deviations from the median of all hosts"
+    )
     assert verdict.expected == "80 B/s (80% of 100 B/s: rate / 8)"
     assert (verdict.subject, verdict.check, verdict.part) == ("n1", "network", "compute")
 

@@ -153,14 +153,16 @@ def test_without_iperf3_a_stream_of_our_own_is_taken_and_said(site, cluster):
     outcome = network(made := site(links(cluster, lambda *_: LINE), tools={"iperf3": ""}))
 
     assert {part.given["tool"] for order in made.stage.orders for part in order.values()} == {"tcp"}
-    assert outcome.notes[0].startswith("no iperf3 on gpu-node1, ")
+    assert outcome.notes[0].startswith("iperf3 is not installed on gpu-node1, ")
 
 
 def test_bytes_on_another_network_are_told_of(site, cluster):
     """The figure is kept with what carried it."""
     outcome = network(site(links(cluster, lambda *_: LINE, astray={("gpu-node4", "gpu-node1")})))
 
-    assert any("used 10.77.0.99 instead of network compute" in note for note in outcome.notes)
+    assert any(
+        "used 10.77.0.99 in place of an interface of network compute" in note for note in outcome.notes
+    )
 
 
 def test_what_is_expected_says_how_it_was_worked_out(site, cluster):

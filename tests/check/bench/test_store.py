@@ -114,7 +114,7 @@ def test_a_number_that_is_not_there_names_those_that_are(tmp_path):
     with pytest.raises(WrightError, match="run a bench first: wright bench network"):
         read(path, 1)
     number = save(path, run())
-    with pytest.raises(WrightError, match=f"the most recent: {number}"):
+    with pytest.raises(WrightError, match=f"the most recent benches are {number}"):
         read(path, 99)
 
 

@@ -159,7 +159,7 @@ def test_a_slow_host_fails_and_its_groups_do_not(site, bad):
 
     assert told(outcome) == WELL | {(bad, "own steps"): "fail"}
     failed = next(each for each in outcome.verdicts if each.status == "fail")
-    assert "for 4 hosts to train as the planner expects" in failed.expected
+    assert "4 hosts together train as fast as the planner expects" in failed.expected
     assert any("wait for the slowest" in note for note in outcome.notes)
 
 

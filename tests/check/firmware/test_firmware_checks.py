@@ -176,8 +176,8 @@ def test_an_adapter_in_another_slot_leaves_its_gpu_alone(tmp_path, made, want, j
     assert [(v.part, v.observed, v.expected) for v in judge(want(), "nic_slots", tree.read())] == [
         (
             f"gpu {GPU}",
-            f"the nearest adapter of the GPU at {SLOT} is at distance NODE",
-            "nearest adapter at distance PIX or PXB, as for 7 of 8 GPUs",
+            f"the nearest RDMA adapter of the GPU at {SLOT} is at distance NODE",
+            "the nearest RDMA adapter is at distance PIX or PXB, as for 7 of 8 GPUs",
         )
     ]
 

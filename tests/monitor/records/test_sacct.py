@@ -73,7 +73,7 @@ def test_a_line_ending_in_a_mark():
         (LINE.replace("2026-11-23T02:00:00", "yesterday"), "`yesterday` is not a time"),
         (LINE.replace("2026-11-23T02:00:00", "2026-02-30T02:00:00"), "`2026-02-30` is not a date"),
         (LINE.replace("1-01:00:01", "soon"), "`soon` is not a duration"),
-        (LINE.replace("12|train", "|train"), "the line has no JobID"),
+        (LINE.replace("12|train", "|train"), "the line of sacct has no JobID"),
         ("\x00\x1b[2J" * 9, "1 column, but the heading has 17"),
     ],
 )

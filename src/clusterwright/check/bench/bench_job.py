@@ -107,7 +107,7 @@ def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
         )
         for job in blocking_jobs
     ]
-    return ", ".join(named) or _("no job in squeue")
+    return ", ".join(named) or _("no job that squeue lists")
 
 
 def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:

@@ -16,5 +16,5 @@ def gathered(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
         parts.setdefault((verdict.subject, verdict.part), []).append(verdict)
     for group in parts.values():
         bad = [verdict for verdict in group if verdict.status is not Status.OK]
-        more = _("; {count} more as expected", count=len(group) - 1) if len(group) > 1 else ""
+        more = _("; {count} more values are as expected", count=len(group) - 1) if len(group) > 1 else ""
         yield from bad or [replace(group[0], observed=f"{group[0].observed}{more}")]

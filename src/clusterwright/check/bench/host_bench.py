@@ -48,7 +48,12 @@ def measure(site: BenchSite, host_bench: HostBench) -> BenchOutcome:
     if doubtful := {
         observation.subject for observation in observations(passes) if suspect(observation, None)
     }:
-        site.log(_("measured again because of {doubtful}", doubtful=", ".join(sorted(doubtful))))
+        site.log(
+            _(
+                "the bench measures all hosts again because of {doubtful}",
+                doubtful=", ".join(sorted(doubtful)),
+            )
+        )
         passes.append(run_pass(site, host_bench, site.stage.hosts)[0])
     verdicts = [
         judge(host_bench.bench, observation, None, host_bench.fix) for observation in observations(passes)

@@ -99,11 +99,15 @@ def judge(bench: str, observation: Observation, expectation: Expectation | None,
 
 
 def _observed(observation: Observation, distance: float | None) -> str:
-    times = _(", best of {count}", count=len(observation.values)) if len(observation.values) > 1 else ""
+    times = (
+        _(", the best of {count} measurements", count=len(observation.values))
+        if len(observation.values) > 1
+        else ""
+    )
     comparison = (
         ""
         if distance is None
-        else _(", {distance:+.1f} deviations from the fleet's median", distance=distance)
+        else _(", {distance:+.1f} deviations from the median of all hosts", distance=distance)
     )
     return f"{amount(observation.best, observation.unit)}{times}{comparison}"
 
@@ -112,9 +116,9 @@ def _expected(observation: Observation, expectation: Expectation | None) -> str:
     if expectation is not None:
         return str(expectation)
     if observation.fleet.size < FEWEST:
-        return _("nothing to compare with")
+        return _("no expected value is known, and too few other hosts were measured to compare with")
     return _(
-        "{amount}, the median of {size}",
+        "{amount}, the median of {size} measured values",
         amount=amount(observation.fleet.median, observation.unit),
         size=observation.fleet.size,
     )

@@ -35,7 +35,7 @@ class Bound:
 
     def __str__(self) -> str:
         return _(
-            "at most {amount} ({times:g} times {reference}: {reason})",
+            "a message takes at most {amount} ({times:g} times {reference}: {reason})",
             amount=amount(self.most, "s"),
             times=self.times,
             reference=amount(self.seconds, "s"),

@@ -20,7 +20,9 @@ Speeds = Mapping[Pair, float]  # by source and target, bytes/s
 SENDS, RECEIVES = "sending", "receiving"
 DIRECTIONS = {SENDS: 0, RECEIVES: 1}  # index of the host in the pair
 # Ours: smaller differences are noise of one run; a flow that shares an uplink with one other loses more.
-OF_ENDS = Expectation(1.0, N_("of that"), N_("rate of both hosts of the link with other hosts"), 0.8)
+OF_ENDS = Expectation(
+    1.0, N_("of that"), N_("the rate that both hosts of the link reach with other hosts"), 0.8
+)
 REPEATS_WITH = 2  # partners that a host in doubt is measured with again: one of them may be at fault itself
 
 
@@ -74,7 +76,9 @@ def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str])
     }
     for host, reason in failed_hosts.items():
         status = Status.FAIL if reachable else Status.UNKNOWN
-        fix = _("make the host reachable on this network: link, address, firewall") if reachable else ""
+        fix = (
+            _("make the host reachable on the measured network: link, address, firewall") if reachable else ""
+        )
         yield Verdict(
             host,
             "network",
@@ -84,7 +88,7 @@ def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str])
         )
     for ends, reason in failed.items():
         if not {*ends} & failed_hosts.keys():
-            fix = _("check the route between the two: routing, firewall, MTU")
+            fix = _("check the route between the two hosts: routing, firewall, MTU")
             yield Verdict(
                 pair(*ends),
                 "network",
@@ -97,7 +101,7 @@ def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str])
 
 def _slow_link_verdicts(passes: Passes, network: str) -> Iterator[Verdict]:
     fix = _(
-        "check the route between the two on {network}: uplinks of their switches, routing, flow hashing",
+        "check the route between the two hosts on {network}: uplinks of their switches, routing, flow hashing",
         network=network,
     )
     return (judge("network", observation, OF_ENDS, fix) for _ends, observation in slow_links(passes))

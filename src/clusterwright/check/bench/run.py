@@ -129,14 +129,22 @@ def _versions(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str
 def _lost_hosts(kind: Kind, stage: JobStage) -> Iterator[Verdict]:
     """Yield a `fail` verdict for each host that stopped answering, whatever it measured before."""
     for host, when in stage.lost_hosts.items():
-        fix = _("see scontrol show node {host}; journalctl -u slurmd on the host", host=host)
-        yield Verdict(host, kind, Status.FAIL, when, _("a reply to every request"), fix)
+        fix = _("run `scontrol show node {host}`, and `journalctl -u slurmd` on the host", host=host)
+        yield Verdict(host, kind, Status.FAIL, when, _("the host replies to every request of the bench"), fix)
 
 
 def _skipped_hosts(kind: Kind, chosen: Hosts) -> Iterator[Verdict]:
     for host, state in chosen.unavailable.items():
         yield Verdict(
-            host, kind, Status.UNKNOWN, _("not measured: the node is {state} in Slurm", state=state)
+            host,
+            kind,
+            Status.UNKNOWN,
+            _("the bench did not measure the host: its node is {state} in Slurm", state=state),
         )
     for host in chosen.busy:
-        yield Verdict(host, kind, Status.SKIPPED, _("not measured: allocated to a job"))
+        yield Verdict(
+            host,
+            kind,
+            Status.SKIPPED,
+            _("the bench did not measure the host, because it is allocated to a job"),
+        )

@@ -50,7 +50,11 @@ class StageAnswer:
         return (
             ""
             if self.code == 0
-            else _("exited with code {code}: {last}", code=self.code, last=" ".join(last) or "(nothing)")
+            else _(
+                "exited with code {code}: {last}",
+                code=self.code,
+                last=" ".join(last) or "(nothing)",
+            )
         )
 
     @property
@@ -118,7 +122,7 @@ class JobStage:
         state, answers = self._conduct(live_parts)
         for host in live_parts.keys() - answers.keys():
             self.lost_reasons[host] = _(
-                "no reply to request {number} ({program})",
+                "the host did not reply to request {number} of the bench ({program})",
                 number=self.orders,
                 program=live_parts[host].program,
             )
@@ -181,7 +185,11 @@ def _answer(report: Mapping[str, Any]) -> StageAnswer:
 
 def malformed(error: Exception) -> str:
     """Return why a host's output could not be parsed."""
-    return str(error) if type(error) is ValueError else _("the answer is malformed: {error!r}", error=error)
+    return (
+        str(error)
+        if type(error) is ValueError
+        else _("the reply of the bench program is malformed: {error!r}", error=error)
+    )
 
 
 def _ended(job: str, state: str) -> WrightError:

@@ -108,7 +108,7 @@ def read(path: Path, number: int) -> Stored:
         if not stored:
             recent = [str(row[0]) for row in base.execute("SELECT id FROM runs ORDER BY id DESC LIMIT 8")]
             fix = (
-                _("the most recent: {recent}", recent=", ".join(recent))
+                _("the most recent benches are {recent}", recent=", ".join(recent))
                 if recent
                 else _("run a bench first: wright bench network")
             )

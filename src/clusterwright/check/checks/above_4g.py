@@ -28,7 +28,9 @@ def above_4g(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         return
     gpus = have.devices_by_kind("gpu")
     if not gpus:
-        yield unknown(_("no GPU on the PCI bus; see the check gpu_on_bus"), expected=_(_EXPECTED))
+        yield unknown(
+            _("the host has no GPU on the PCI bus; see the check gpu_on_bus"), expected=_(_EXPECTED)
+        )
         return
     fix = _("set {menu}: Enabled; then power-cycle the host", menu=bios_menu(have, "above_4g"))
     faults = [

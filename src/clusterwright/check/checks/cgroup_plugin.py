@@ -29,5 +29,7 @@ def cgroup_plugin(spec: HostSpec, have: CgroupPlugins) -> Verdict:
         else _("the host has cgroup {version}; Slurm has no cgroup plugin")
     ).format(version=have.mounted, plugins=", ".join(have.plugins))
     return expect(
-        is_ok, observed=observed, expected=_("cgroup {version} and Slurm's plugin for it", version=expected)
+        is_ok,
+        observed=observed,
+        expected=_("cgroup {version} on the host, and Slurm's plugin for cgroup {version}", version=expected),
     )

@@ -14,7 +14,7 @@ from clusterwright.units import human_duration
 
 WARN_S = 0.05  # awesome-prometheus-alerts' limit for clock skew
 FAIL_S = 1.0  # ours: beyond this, log lines of two hosts cannot be ordered
-_EXPECTED = N_("clock within 50 ms of the control host's (failure: more than 1 s)")
+_EXPECTED = N_("the clock of the host is within 50 ms of the control host's clock (failure: more than 1 s)")
 
 
 @check(
@@ -55,7 +55,11 @@ def _bounded(host: str, reach: HostReach, control: HostReach) -> Verdict:
     most = (reach.began - reach.requested_at) - (control.ended - control.answered)
     skew = max(0.0, least, -most)
     if control.python and skew > WARN_S:
-        text = _("clock at least {offset} ahead") if least > 0 else _("clock at least {offset} behind")
+        text = (
+            _("the clock of the host is at least {offset} ahead of the control host's")
+            if least > 0
+            else _("the clock of the host is at least {offset} behind the control host's")
+        )
         return fault(
             observed=text.format(offset=human_duration(skew)),
             expected=_(_EXPECTED),

@@ -32,7 +32,9 @@ def cpu_load(_spec: HostSpec, have: Load) -> Verdict:
     most = _A_THREAD * have.threads
     return expect(
         have.quarter_hour <= most,
-        observed=_("load {load:.0f} on {count} threads", load=have.quarter_hour, count=have.threads),
-        expected=_("load of at most {most:.0f} (NVIDIA/deepops: 300 on 256 threads)", most=most),
+        observed=_(
+            "load average {load:.0f} on {count} hardware threads", load=have.quarter_hour, count=have.threads
+        ),
+        expected=_("load average of at most {most:.0f} (NVIDIA/deepops: 300 on 256 threads)", most=most),
         otherwise=Status.WARN,
     )

@@ -50,7 +50,9 @@ def disks_present(spec: HostSpec, have: tuple[BlockDevice, ...]) -> Iterator[Ver
                 "{kind} disks of about {size:.3g} TB: {count}", kind=disk.kind, size=size, count=len(like)
             ),
             expected=_(
-                "at least {count} (nodes.{group}.disks)", count=disk.count, group=spec.host.group_name
+                "at least {count} such disks (nodes.{group}.disks)",
+                count=disk.count,
+                group=spec.host.group_name,
             ),
             part=disk.mount or "",
         )

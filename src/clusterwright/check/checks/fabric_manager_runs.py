@@ -32,7 +32,10 @@ def fabric_manager_runs(_spec: HostSpec, have: FabricManager, driver: Driver) ->
             if have.version and of_driver and have.version != of_driver
             else []
         ),
-        *(_("a GPU's fabric state is {state}", state=state) for state in unready),
+        *(
+            _("the fabric state that nvidia-smi reports for a GPU is {state}", state=state)
+            for state in unready
+        ),
     ]
     expected = _(
         "nvidia-fabricmanager active in the driver's version {version}; NVSwitches: {count}",

@@ -36,7 +36,7 @@ def free_space(spec: HostSpec, have: dict[str, Space]) -> Iterator[Verdict]:
         if space and space.free_bytes < folder.free:
             observed = _("{path}: {free:.1f} GB free", path=folder.path, free=space.free_bytes / GB)
             expected = _(
-                "at least {free:.3g} GB free (storage.{name}.free)", free=folder.free / GB, name=name
+                "at least {free:.3g} GB of free space (storage.{name}.free)", free=folder.free / GB, name=name
             )
             verdicts.append(fault(observed=observed, expected=expected, part=folder.path))
     yield from verdicts or [
@@ -51,18 +51,20 @@ def _check_system_path(path: str, space: Space) -> Iterator[Verdict]:
     share = space.free_bytes / space.size_bytes if space.size_bytes else 1.0
     if share < _SHARE and space.free_bytes < _ENOUGH:
         observed = _(
-            "{path}: {share} ({free:.2g} GB) free",
+            "{path}: {share} ({free:.2g} GB) of the space is free",
             path=path,
             share=human_percent(share),
             free=space.free_bytes / GB,
         )
         worst = Status.FAIL if share < _FULL else Status.WARN
-        yield fault(observed=observed, expected=_("at least 10% free"), otherwise=worst, part=path)
+        yield fault(
+            observed=observed, expected=_("at least 10% of the space is free"), otherwise=worst, part=path
+        )
     free_inode_share = space.free_inodes / space.inodes if space.inodes else 1.0
     if free_inode_share < _SHARE:
         yield fault(
             observed=_("{path}: {share} of inodes free", path=path, share=human_percent(free_inode_share)),
-            expected=_("at least 10% of inodes free"),
+            expected=_("at least 10% of the inodes are free"),
             otherwise=Status.FAIL if free_inode_share < _FULL else Status.WARN,
             part=path,
         )

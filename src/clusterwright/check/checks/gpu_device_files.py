@@ -31,7 +31,7 @@ def gpu_device_files(spec: HostSpec, have: dict[str, str]) -> Verdict:
         not missing,
         observed=observed,
         expected=_(
-            "{first} to {last} (nodes.{group}.gpus)",
+            "the device files {first} to {last} (nodes.{group}.gpus)",
             first=device_files[0],
             last=device_files[-1],
             group=spec.host.group_name,

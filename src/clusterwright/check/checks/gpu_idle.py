@@ -35,10 +35,10 @@ def gpu_idle(spec: HostSpec, have: Driver, running: Processes) -> Iterator[Verdi
     for process in running.processes:
         by_gpu.setdefault(process.uuid, []).append(process)
     expected = _(
-        "only processes of Slurm jobs; at most {size} used on a GPU without a process",
+        "only processes of Slurm jobs use a GPU; at most {size} of its memory is used without a process",
         size=human_size(_LEAST),
     )
-    unsupported = _("this driver does not report used memory")
+    unsupported = _("this GPU driver does not report used memory")
     return gpu_verdicts(
         spec,
         have,
@@ -64,5 +64,9 @@ def _wrong(gpu: Gpu, by_gpu: Mapping[str, list[GpuProcess]]) -> Iterator[Wrong]:
             )
     used = gpu.memory_used_bytes or 0
     if not processes and not gpu.mig and used > _LEAST:
-        observed = _("GPU {gpu}: {size} in use without a process", gpu=gpu.index, size=human_size(used))
+        observed = _(
+            "GPU {gpu}: {size} of memory are in use, although no process uses the GPU",
+            gpu=gpu.index,
+            size=human_size(used),
+        )
         yield observed, Status.FAIL if used > _MAX_DRIVER_BYTES else Status.WARN

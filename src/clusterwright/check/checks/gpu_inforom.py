@@ -22,7 +22,10 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 @check(
     gpus,
     when=has_gpus,
-    fix="report it to the vendor: retired pages and error counts are stored in the InfoROM and may be lost",
+    fix=(
+        "report the damaged InfoROM to the GPU's vendor: the InfoROM "
+        "stores retired pages and error counts, which may be lost"
+    ),
     in_jobs=True,
 )
 def gpu_inforom(spec: HostSpec, have: Driver) -> Iterator[Verdict]:

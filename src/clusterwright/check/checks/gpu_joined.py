@@ -31,7 +31,7 @@ def gpu_joined(spec: HostSpec, have: dict[int, dict[int, str]]) -> Iterator[Verd
     """
     joined = {gpu: sum(link.startswith("NV") for link in links.values()) for gpu, links in have.items()}
     if not any(have.values()):
-        yield skip(_("only one GPU: nothing to connect"))
+        yield skip(_("the host has only one GPU, so NVLink has nothing to connect"))
         return
     most = max(joined.values())
     expected = _(

@@ -30,10 +30,12 @@ def gpu_nvlink_errors(_spec: HostSpec, have: dict[str, int]) -> Iterator[Verdict
     for name, grown in have.items():
         gpu = name.split(",")[0].removeprefix("GPU ")
         yield fault(
-            observed=_("{counter} grew by {count} in 2 s", counter=name, count=grown),
+            observed=_(
+                "the NVLink error counter {counter} grew by {count} in 2 s", counter=name, count=grown
+            ),
             expected=_(_EXPECTED),
             part=f"gpu {gpu}",
             otherwise=Status.WARN,
         )
     if not have:
-        yield fine(observed=_("no error counter grows"), expected=_(_EXPECTED))
+        yield fine(observed=_("no error counter of an NVLink grows"), expected=_(_EXPECTED))

@@ -61,7 +61,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 )
 def gpu_pcie(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Every GPU has all PCIe lanes of its slot and, under load, the slot's PCIe generation."""
-    expected = _("pcie.link.width.max and pcie.link.gen.max of `nvidia-smi`")
+    expected = _("the width and generation of pcie.link.width.max and pcie.link.gen.max in `nvidia-smi`")
     unsupported = _("this driver does not report the PCIe link width")
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.pcie_width, unsupported=unsupported

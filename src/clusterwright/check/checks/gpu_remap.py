@@ -55,7 +55,9 @@ def gpu_remap(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
 
     A failed remapping, or more than 512 remapped rows, is a failure, the rest a warning.
     """
-    expected = _("no remapping pending or failed, at most {most} remapped rows", most=_MOST)
+    expected = _(
+        "no memory row waits for remapping or could not be remapped; at most {most} remapped rows", most=_MOST
+    )
     unsupported = _("this GPU model or driver does not report row remapping")
     return gpu_verdicts(
         spec,

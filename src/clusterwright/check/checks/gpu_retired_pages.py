@@ -25,7 +25,11 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
         )
     elif pages > _SOME:
         observed = _("GPU {gpu}: retired memory pages: {count}", gpu=gpu.index, count=pages)
-        yield observed, Status.WARN, _("plan the replacement of the GPU")
+        yield (
+            observed,
+            Status.WARN,
+            _("plan the replacement of the GPU: it cannot retire many more memory pages"),
+        )
     if gpu.retired_pending:
         yield _("GPU {gpu} needs a reset to retire a memory page", gpu=gpu.index), Status.WARN
 
@@ -37,7 +41,7 @@ def gpu_retired_pages(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     More than 10 or a pending one is a warning, 62 a failure.
     """
     expected, unsupported = (
-        _("at most {most} retired pages, none pending", most=_SOME),
+        _("at most {most} retired memory pages, none of them pending", most=_SOME),
         _("this GPU model remaps rows instead; see gpu_remap"),
     )
     return gpu_verdicts(

@@ -13,7 +13,7 @@ from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
-_EXPECTED = N_("no Xid that needs action")
+_EXPECTED = N_("no Xid that needs action in the kernel log")
 _STATUS = {"fail": Status.FAIL, "warn": Status.WARN}
 
 

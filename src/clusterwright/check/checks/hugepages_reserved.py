@@ -32,5 +32,5 @@ def hugepages_reserved(spec: HostSpec, have: Memory) -> Verdict:
     return expect(
         have.huge_bytes >= expected_bytes,
         observed=_("{size} of huge pages", size=human_size(have.huge_bytes)),
-        expected=_("at least {size} (system.hugepages)", size=human_size(expected_bytes)),
+        expected=_("at least {size} of huge pages (system.hugepages)", size=human_size(expected_bytes)),
     )

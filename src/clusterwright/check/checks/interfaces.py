@@ -36,9 +36,9 @@ def interfaces(spec: HostSpec, have: dict[str, Interface]) -> Iterator[Verdict]:
 
 def _wrong(interface: Interface | None, address: str, mtu: int) -> str:
     if interface is None:
-        return _("no interface has {address}", address=address)
+        return _("no network interface of the host has the address {address}", address=address)
     if not interface.up:
-        return _("{interface} has no carrier", interface=interface.name)
+        return _("the network interface {interface} has no carrier", interface=interface.name)
     return (
         ""
         if interface.mtu == mtu

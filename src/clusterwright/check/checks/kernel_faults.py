@@ -17,7 +17,7 @@ _MAX_LINE_CHARS = 120  # ours: enough to identify a line
 @check(
     kernel_log,
     on=("deploy", "periodic", "burn-in"),
-    fix="run `journalctl -k -b` on the host and read the lines before this one",
+    fix="run `journalctl -k -b` on the host and read the lines before the reported line",
     in_jobs=True,
 )
 def kernel_faults(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
@@ -37,9 +37,9 @@ def kernel_faults(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
             observed=_("{line} ({count} times)", line=observed, count=occurrence.times)
             if occurrence.times > 1
             else observed,
-            expected=_("fewer than {count} such lines in this boot", count=least)
+            expected=_("fewer than {count} such kernel log lines in this boot", count=least)
             if hours == "boot"
-            else _("fewer than {count} such lines in {hours:g} h", count=least, hours=hours),
+            else _("fewer than {count} such kernel log lines in {hours:g} h", count=least, hours=hours),
             fix=_(occurrence.fault.fix),
             otherwise=Status.FAIL if occurrence.fault.severity == "fail" else Status.WARN,
         )

@@ -89,7 +89,7 @@ def _verdicts(leaf: str, counter: str, of_hosts: Mapping[str, list[Broken]]) -> 
     beyond = counter in _BEYOND
     yield fault(
         observed=_(
-            "{counter} grew on {count} of {total} hosts: {meaning}",
+            "the error counter {counter} grew on {count} of {total} hosts: {meaning}",
             counter=counter,
             count=len(affected),
             total=len(of_hosts),

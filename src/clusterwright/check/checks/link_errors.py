@@ -24,7 +24,7 @@ __all__ = ["RULES", "link_errors"]  # docs/reference/checks.md lists RULES as th
 def link_errors(spec: HostSpec, have: GrownCounter, interfaces: dict[str, Interface]) -> Iterator[Verdict]:
     """No error counter of a link grows faster than on a healthy link."""
     faults = [_fault(broken_link, have.seconds) for broken_link in broken(spec, have, interfaces)]
-    expected = _("no error counter grows faster than on a healthy link")
+    expected = _("no error counter of a network link grows faster than on a healthy link")
     yield from faults or [
         fine(observed=_("no link errors in {time}", time=human_duration(have.seconds)), expected=expected)
     ]
@@ -41,8 +41,12 @@ def _fault(broken_link: Broken, seconds: float) -> Verdict:
         meaning=_(rule.meaning),
     )
     most = (
-        _("at most {rate} per second ({source})", rate=human_number(rule.most), source=rule.source)
+        _(
+            "the counter grows by at most {rate} per second ({source})",
+            rate=human_number(rule.most),
+            source=rule.source,
+        )
         if rule.most
-        else _("at most {count} ({source})", count=rule.free, source=rule.source)
+        else _("the counter grows by at most {count} ({source})", count=rule.free, source=rule.source)
     )
     return fault(observed=observed, expected=most, otherwise=rule.status, part=broken_link.network)

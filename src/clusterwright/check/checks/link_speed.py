@@ -28,7 +28,11 @@ def link_speed(spec: HostSpec, have: dict[str, Interface], rates: dict[str, int]
     networks = spec.cluster.networks.named()
     for name, address in spec.host.addresses.items():
         interface, declared = have.get(str(address)), networks[name].rate
-        expected = _("at least {rate} (networks.{network}.rate)", rate=human_bit_rate(declared), network=name)
+        expected = _(
+            "the link has a rate of at least {rate} (networks.{network}.rate)",
+            rate=human_bit_rate(declared),
+            network=name,
+        )
         rate = rates.get(interface.name) if interface else None
         if rate is None:
             yield unknown(

@@ -43,5 +43,7 @@ def _gap(have: LoginModules) -> str:
         return _("pam_slurm_adopt is not required in /etc/pam.d/sshd")
     early = next((line for line in have.lines[:at] if _ENDS_EARLY.match(line)), "")
     if early:
-        return _("`{line}` admits users before pam_slurm_adopt decides", line=early)
+        return _(
+            "the line `{line}` of /etc/pam.d/sshd admits users before pam_slurm_adopt decides", line=early
+        )
     return "" if have.installed else _("pam_slurm_adopt is not installed; only admins can log in")

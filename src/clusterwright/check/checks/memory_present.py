@@ -32,7 +32,7 @@ def memory_present(spec: HostSpec, have: Memory) -> Verdict:
     observed, expected = (
         _("{size} of memory", size=human_size(have.total_bytes)),
         _(
-            "at least 95% of {size} (nodes.{group}.memory)",
+            "at least 95% of {size} of memory (nodes.{group}.memory)",
             size=human_size(declared),
             group=spec.host.group_name,
         ),

@@ -30,7 +30,7 @@ def mpi_cuda_aware(_spec: HostSpec, have: MpiBuild) -> Verdict:
 
     Without CUDA a warning; unknown if the MPI does not tell; ok without MPI.
     """
-    expected = _("built with CUDA, if programs pass GPU memory to MPI")
+    expected = _("the MPI library is built with CUDA, in case programs pass GPU memory to MPI")
     if not have.name:
         return fine(observed=_("no MPI is installed"), expected=expected)
     if have.cuda is None:

@@ -23,7 +23,7 @@ def munge_between(
 ) -> list[Verdict]:
     """The control host decodes a munge credential of every host: same key, and clocks within 5 minutes."""
     ((control, results),) = decoded.items()
-    expected = _("Success when {host} decodes the credential", host=control)
+    expected = _("munge prints `Success` when {host} decodes the credential", host=control)
     return [
         expect(
             results.get(host) == "Success",

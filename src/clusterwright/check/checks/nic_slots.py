@@ -48,7 +48,7 @@ def nic_slots(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     }
     usual, count = Counter(distances.values()).most_common(1)[0]
     expected = _(
-        "nearest adapter at distance {distance}, as for {count} of {total} GPUs",
+        "the nearest RDMA adapter is at distance {distance}, as for {count} of {total} GPUs",
         distance=usual,
         count=count,
         total=len(gpus),
@@ -56,7 +56,7 @@ def nic_slots(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     faults = [
         fault(
             observed=_(
-                "the nearest adapter of the GPU at {location} is at distance {distance}",
+                "the nearest RDMA adapter of the GPU at {location} is at distance {distance}",
                 location=gpu.location,
                 distance=distances[gpu.address],
             ),

@@ -44,7 +44,11 @@ def nvlink_domain_complete(
         )
     if not bad:
         yield from (
-            fine(observed=domain or _("not in an NVLink domain"), expected=_(_EXPECTED), subject=host)
+            fine(
+                observed=domain or _("the host does not belong to an NVLink domain"),
+                expected=_(_EXPECTED),
+                subject=host,
+            )
             for host, domain in domains.items()
         )
 

@@ -58,7 +58,7 @@ def ports_closed(
             observed = (
                 _("open ports: {ports}", ports=", ".join(map(str, open_)))
                 if open_
-                else _("no other open port")
+                else _("no open port besides those of the cluster's services")
             )
             yield expect(
                 not open_,

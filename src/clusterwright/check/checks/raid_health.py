@@ -38,7 +38,12 @@ def raid_health(_spec: HostSpec, have: tuple[Array, ...]) -> Iterator[Verdict]:
 
 def _fault(array: Array) -> Verdict:
     state = [
-        _("{array}: {count} of {total} disks", array=array.name, count=array.working, total=array.disks)
+        _(
+            "RAID array {array}: {count} of {total} disks are active",
+            array=array.name,
+            count=array.working,
+            total=array.disks,
+        )
         if array.active
         else _("{array}: inactive", array=array.name)
     ]

@@ -36,15 +36,19 @@ def rdma_links(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
     )
     if have.ports and have.verbs == 0:
         yield fault(
-            observed=_("there is no /dev/infiniband/uverbs*"),
+            observed=_("the host has no device file /dev/infiniband/uverbs*"),
             expected=expected,
             part="compute",
-            fix=_("run `modprobe ib_uverbs` on the host"),
+            fix=_(
+                "run `modprobe ib_uverbs` on the host, which creates the device files /dev/infiniband/uverbs*"
+            ),
         )
     healthy_ports = [port for port in ports if port.up and port.rate_bits_per_s >= compute.rate]
     faults = [_port_summary(port) for port in ports if port not in healthy_ports]
     enough = len(healthy_ports) >= compute.rails
-    counts = _("{count} of {total} ports active at this rate", count=len(healthy_ports), total=len(ports))
+    counts = _(
+        "{count} of {total} RDMA ports active at this rate", count=len(healthy_ports), total=len(ports)
+    )
     observed = "; ".join([counts, *([] if enough else faults)])
     yield expect(enough, observed=observed, expected=expected, part="compute")
 

@@ -35,7 +35,7 @@ def reboot_expected(_spec: HostSpec, have: LastBoot) -> Verdict:
         have.orderly or not recent,
         observed=_("up for {time}", time=uptime)
         if have.orderly or not recent
-        else _("booted {time} ago without a clean shutdown", time=uptime),
+        else _("the host booted {time} ago without a clean shutdown before", time=uptime),
         expected=_("a clean shutdown before the last boot"),
         otherwise=Status.WARN,
     )

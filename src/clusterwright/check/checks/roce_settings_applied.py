@@ -103,6 +103,6 @@ def _wrong(port: RocePort, roce: Roce) -> list[str]:
         )
     if port.tos is not None and port.tos >> 2 != roce.dscp:
         differences.append(
-            _("connections have ToS {tos} instead of DSCP {dscp}", tos=port.tos, dscp=roce.dscp)
+            _("RDMA connections have ToS {tos} instead of that of DSCP {dscp}", tos=port.tos, dscp=roce.dscp)
         )
     return differences

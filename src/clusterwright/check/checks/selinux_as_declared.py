@@ -24,7 +24,9 @@ def selinux_as_declared(spec: HostSpec, have: Selinux) -> Verdict:
     observed = (
         have.now
         if have.now == have.configured
-        else _("{now}, {configured} after the next boot", now=have.now, configured=have.configured)
+        else _(
+            "SELinux is {now}, and {configured} after the next boot", now=have.now, configured=have.configured
+        )
     )
     return expect(
         have.now == have.configured == declared,

@@ -58,7 +58,8 @@ def _verdict(host: str, path: str, token: Token, control_token: str | None, expe
         _("{path} is shared", path=path)
         if is_match
         else _(
-            "{path} is another file system on this host; .wright-check-{host} stays in it",
+            "{path} on this host is not the shared file system: the test file "
+            ".wright-check-{host} in it was not found elsewhere, and stays",
             path=path,
             host=host,
         )

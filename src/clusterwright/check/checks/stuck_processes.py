@@ -27,7 +27,7 @@ def stuck_processes(_spec: HostSpec, have: Stuck) -> Iterator[Verdict]:
     """
     if have.waiting:
         yield fault(
-            observed=_("in state D for 10 s: {processes}", processes=_names(have.waiting)),
+            observed=_("processes in state D for 10 s: {processes}", processes=_names(have.waiting)),
             expected=_(_EXPECTED),
             otherwise=Status.WARN,
         )

@@ -29,8 +29,11 @@ def users_isolated(_spec: HostSpec, have: tuple[str, ...]) -> Verdict:
     missing = [chain for chain in _CHAINS if chain not in have]
     return expect(
         not missing,
-        observed=_("chains without rules: {chains}", chains=", ".join(missing))
+        observed=_("nftables chains without rules: {chains}", chains=", ".join(missing))
         if missing
         else _("rules loaded"),
-        expected=_("the rules of {table} (security.isolate_users)", table="table inet clusterwright_users"),
+        expected=_(
+            "the nftables table {table} has its rules (security.isolate_users)",
+            table="table inet clusterwright_users",
+        ),
     )

@@ -70,7 +70,7 @@ def _gpu(group: Sequence[KernelEvent], current_events: Sequence[KernelEvent]) ->
             "none",
             row.meaning,
             row.action,
-            _("on {count} GPUs at once: caused by the program", count=peers + 1),
+            _("the Xid occurred on {count} GPUs at once, so the program caused it", count=peers + 1),
         )
     assessments = [row.assess(message) for event in free for message in event.messages]
     severity, action = min(assessments, key=lambda assessment: _GRAVEST.index(assessment[0]))

@@ -68,7 +68,7 @@ def chosen(
     if refused := [name for name in names if knobs_by_variable[name].numbers and not numbers]:
         raise _none(
             _("`{refused}` changes numerical results", refused=refused[0]),
-            _("add --allow-numbers to permit that"),
+            _("add --allow-numbers to try settings that change numerical results"),
         )
     selection = [
         knobs_by_variable[name]
@@ -91,7 +91,7 @@ def of_network(backend: str, interface: str) -> tuple[Knob, ...]:
     NCCL's are those of its user guide, "Environment Variables"; Gloo opens a connection for each name in its list of
     interfaces, so the same name twice gives two parallel connections (torch, ProcessGroupGloo).
     """
-    which = _("the network declared for gradients")
+    which = _("the interface of the network that the cluster file declares for gradients")
     if backend == "nccl":
         return (Knob("NCCL_SOCKET_IFNAME", (interface,), which), *_NCCL)
     lists = tuple(",".join([interface] * times) for times in (1, 2, 4, 8))
@@ -103,29 +103,33 @@ _NCCL = (
     Knob(
         "NCCL_ALGO",
         ("Ring", "Tree", "CollNet", "NVLS"),
-        N_("rings give bandwidth, trees latency, NVLS reduction in the switch"),
+        N_("rings give bandwidth, trees low latency, NVLS uses reduction in the switch"),
     ),
     Knob(
         "NCCL_PROTO",
         ("Simple", "LL", "LL128"),
-        N_("low-latency protocols help small messages and fail on some links"),
+        N_("NCCL's low-latency protocols help small messages and fail on some links"),
     ),
     Knob(
         "NCCL_MIN_NCHANNELS",
         ("8", "16", "32"),
-        N_("more channels use more ports and more of each GPU"),
+        N_("more NCCL channels use more ports and more of each GPU"),
     ),
-    Knob("NCCL_BUFFSIZE", ("2097152", "8388608", "16777216"), N_("long links need larger buffers")),
+    Knob("NCCL_BUFFSIZE", ("2097152", "8388608", "16777216"), N_("long links need larger NCCL buffers")),
     Knob(
         "NCCL_IB_QPS_PER_CONNECTION",
         ("2", "4", "8"),
         N_("several queue pairs spread over several paths of a fat tree"),
     ),
-    Knob("NCCL_IB_SPLIT_DATA_ON_QPS", ("0", "1"), N_("whether a message is split over its queue pairs")),
+    Knob(
+        "NCCL_IB_SPLIT_DATA_ON_QPS",
+        ("0", "1"),
+        N_("the setting decides whether a message is split over its queue pairs"),
+    ),
     Knob("NCCL_IB_GID_INDEX", ("1", "3"), N_("RoCE v1 cannot be routed; the index of v2 differs by host")),
     Knob("NCCL_NSOCKS_PERTHREAD", ("2", "4", "8"), N_("one TCP connection does not fill a fast link")),
     Knob("NCCL_SOCKET_NTHREADS", ("2", "4", "8"), N_("one thread does not fill a fast link")),
-    Knob("NCCL_CROSS_NIC", ("0", "1", "2"), N_("whether rings may change rails")),
+    Knob("NCCL_CROSS_NIC", ("0", "1", "2"), N_("the setting decides whether NCCL's rings may change rails")),
     Knob(
         "NCCL_NET_GDR_LEVEL",
         ("PIX", "PXB", "PHB", "SYS"),

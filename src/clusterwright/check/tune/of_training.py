@@ -65,7 +65,11 @@ def _threads(job: Job, target: RunTarget) -> Iterator[Knob]:
     The knob of binding is yielded with one rank a host only, as it binds all ranks of a host to the same CPUs.
     """
     counts = _doubled_up_to(2 * _threads_of_a_rank(job, target))
-    yield Knob("OMP_NUM_THREADS", counts, _("too many threads wait for each other, too few leave CPUs idle"))
+    yield Knob(
+        "OMP_NUM_THREADS",
+        counts,
+        _("with too many threads, threads wait for each other; with too few, CPUs are idle"),
+    )
     if job.gpus_per_node == 1:
         yield Knob("OMP_PROC_BIND", ("true",), _("a pinned thread keeps its CPU caches"))
 
@@ -76,9 +80,9 @@ def _gradients(target: RunTarget) -> Iterator[Knob]:
     yield Knob(
         "gradients.bucket",
         sizes,
-        _("small buckets start earlier during the backward pass; large ones cost less"),
+        _("small gradient buckets are sent earlier during the backward pass; large buckets cost less"),
     )
-    reason = _("half the bytes; gradients are rounded to 16 bits, so results change")
+    reason = _("gradients of 16 bits are half the bytes; the rounding changes results")
     yield Knob("gradients.compress", ("bf16", "fp16"), reason, numbers=True)
 
 
@@ -102,4 +106,8 @@ def _readers(job: Job, target: RunTarget) -> Iterator[Knob]:
     """Yield the knob of a recipe's loader processes, up to a rank's number of CPUs; by default it chooses itself."""
     if _argument(job, "workers"):
         counts = ("0", *_doubled_up_to(_threads_of_a_rank(job, target)))
-        yield Knob("arguments.workers", counts, _("too few workers delay the step, too many take its CPUs"))
+        yield Knob(
+            "arguments.workers",
+            counts,
+            _("too few DataLoader workers delay the step, too many take the CPUs of the training"),
+        )

@@ -82,7 +82,7 @@ def _knobs(site: BenchSite, job: Job, runs: Runs, names: Sequence[str], *, numbe
 def _losses(runs: Runs, best: KnobSettings) -> Iterator[str]:
     if best in runs.losses and not best.is_default:
         losses = _(
-            "{default:.6g}, with {best} {tuned:.6g}",
+            "{default:.6g} with the default settings, {tuned:.6g} with {best}",
             default=runs.losses[KnobSettings()],
             best=best,
             tuned=runs.losses[best],
@@ -170,7 +170,7 @@ class Runs:
         document = answers[self.site.stage.hosts[0]].document
         self.cpus, self.parameters = document["cpus"], document.get("parameters")
         if document["loss"] is None:  # not finite
-            self.site.log(_("the loss is not finite"))
+            self.site.log(_("the loss of the trial is not finite"))
             return None
         self.losses[settings] = document["loss"]
         return len(document["seconds"]) / float(sum(document["seconds"]))

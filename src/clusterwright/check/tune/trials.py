@@ -85,7 +85,10 @@ class Trials:
             raise WrightError.from_code(
                 "tune-nothing-ran",
                 _("the first trial, with the current settings, failed"),
-                _("see the messages above; wright bench collectives measures the hosts alone"),
+                _(
+                    "read the messages of the trial above; `wright bench "
+                    "collectives` measures the hosts without the training"
+                ),
             )
 
     def search(self, knobs: Sequence[Knob], budget: Budget) -> TuningOutcome:

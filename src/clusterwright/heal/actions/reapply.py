@@ -29,7 +29,7 @@ def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -
     report = apply(executor.cluster, executor.source, executor.remote, only={host})
     if not report.ok:
         errors = "; ".join(host_report.error for host_report in report.hosts if host_report.error)
-        return errors[:300] or _("apply did not finish")
+        return errors[:300] or _("`wright apply` did not complete on the host")
     return failed(
         executor.query(host, f"mkdir -p {RUN_FOLDER}/{order.id} && touch {RUN_FOLDER}/{order.id}/applied")
     )

@@ -41,7 +41,7 @@ def undo(order: ActionOrder, executor: Executor) -> str:
         return (
             _("Slurm does not respond")
             if node is None
-            else _("the spare is drained: {reason}", reason=node.reason)
+            else _("the standby host is drained: {reason}", reason=node.reason)
         )
     host = order.intent.spare
     update = client.line(client.drain(host, SPARE))

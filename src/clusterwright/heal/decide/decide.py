@@ -349,7 +349,8 @@ def _blocked(context: _Context, intent: Intent) -> str:
     if intent.action == "drain" and not context.budget.has(intent.host):
         percent = context.policy.max_unavailable_percent
         return _(
-            "not drained: {percent}% of the partition's hosts are out of service already", percent=percent
+            "heal does not drain the host: {percent}% of the partition's hosts are out of service already",
+            percent=percent,
         )
     return ""
 

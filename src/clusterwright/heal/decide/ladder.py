@@ -59,7 +59,7 @@ def next_step(fault: LadderFault, observation: Observation, past: Past, policy: 
             if len(attempts) < step.times:
                 return rate_limit(intent, observation, past, policy) or _when_empty(intent, fault.node)
     return Handoff(
-        _("no action is left to try")
+        _("heal has tried all actions of the rule for this fault")
         if fault.rule.steps
         else _("the rule has no repair; an operator must repair the host")
     )
@@ -92,7 +92,11 @@ def rate_limit(intent: Intent, observation: Observation, past: Past, policy: Pol
     # A host may be drained once more than resumed, so that a flapping host ends out of service.
     if len(attempts) >= policy.max_attempts + (intent.action == "drain"):
         return Handoff(
-            _("{action} ran {count} times within the window", action=intent.action, count=len(attempts))
+            _(
+                "heal ran the action {action} {count} times within heal.window",
+                action=intent.action,
+                count=len(attempts),
+            )
         )
     last = min((observation.now.seconds_since(record.time) for record in attempts), default=None)
     if last is not None and last < policy.pause_s * 2 ** (len(attempts) - 1):

@@ -114,7 +114,7 @@ def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], AccountingRecord]
             return cells[columns.get(name, blank)].strip()
 
         if not cell("JobID"):
-            raise ValueError(_("the line has no JobID"))
+            raise ValueError(_("the line of sacct has no JobID"))
         requested = cell("ReqTRES") or cell("AllocTRES")
         allocated = cell("AllocTRES") or requested
         hosts = parse_count(cell("NNodes") or cell("AllocNodes") or cell("ReqNodes")) or parse_count(

@@ -57,7 +57,7 @@ def report(month: Month, cluster: str, label: str, price: Price | None, gpu_watt
         (f"{visible(cluster)}{team_suffix}, {label}", f"{visible(cluster)}{team_suffix}, {label}"),
         (
             ReportFigure(N_("GPU hours allocated"), percent(month.utilisation)),
-            ReportFigure(N_("use of the allocated GPUs"), percent(everything.use)),
+            ReportFigure(N_("used share of the allocated GPU time"), percent(everything.use)),
             ReportFigure(N_("GPU hours"), human_number(everything.held_h)),
             ReportFigure(N_("median wait"), span(quantile(everything.waits_s, 0.5))),
         ),
@@ -76,10 +76,18 @@ def _bars(month: Month) -> Iterator[ReportBar]:
         "{allocated}/{capacity} GPU h", allocated=human_number(allocated_h), capacity=human_number(capacity_h)
     )
     yield ReportBar(_("allocated to jobs"), month.utilisation, hours)
-    yield ReportBar(_("used, of the measured hours"), month.all.use, _hours(month.all.measured_h))
-    yield ReportBar(_("allocated and idle, of the measured hours"), month.all.idle, _hours(month.all.idle_h))
     yield ReportBar(
-        _("lost in failed jobs"), ratio(month.all.failed_h, allocated_h), _hours(month.all.failed_h)
+        _("GPU hours in which GPUs were busy, of the measured hours"),
+        month.all.use,
+        _hours(month.all.measured_h),
+    )
+    yield ReportBar(
+        _("GPU hours allocated to jobs but idle, of the measured hours"),
+        month.all.idle,
+        _hours(month.all.idle_h),
+    )
+    yield ReportBar(
+        _("GPU hours lost in failed jobs"), ratio(month.all.failed_h, allocated_h), _hours(month.all.failed_h)
     )
 
 

@@ -22,11 +22,11 @@ def figures(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
         (_("GPUs allocated"), *(f"{result.held:.1%}" for result in results)),
         (_("fairness (Jain)"), *(f"{result.fairness:.3f}" for result in results)),
         (_("median wait"), *(human_duration(result.waits.median_s) for result in results)),
-        (_("90% of waits at most"), *(human_duration(result.waits.p90_s) for result in results)),
+        (_("90% of the jobs waited at most"), *(human_duration(result.waits.p90_s) for result in results)),
         (_("mean bounded slowdown"), *(f"{result.waits.slowdown:.1f}" for result in results)),
-        (_("pending at the last submission"), *(str(result.still) for result in results)),
+        (_("jobs pending at the last submission"), *(str(result.still) for result in results)),
         (_("all jobs ended after"), *(human_duration(result.span_s) for result in results)),
-        (_("ended at a time limit"), *(str(result.cut) for result in results)),
+        (_("jobs that ended at a time limit"), *(str(result.cut) for result in results)),
         (_("never ran"), *(str(result.never) for result in results)),
     ]
     return heading, rows

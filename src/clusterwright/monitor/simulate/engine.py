@@ -101,7 +101,7 @@ class _Slurm:
             if self._changed and self._now >= self._filled + self._settings.backfill_s:
                 self._backfill()
         self._out.rejected_jobs += [
-            (waiting.job, _("still pending when all other jobs have ended"))
+            (waiting.job, _("the job is still pending when all other jobs have ended"))
             for _order, waiting in self._waiting
         ]
         return self._out
@@ -122,7 +122,9 @@ class _Slurm:
         self._out.moved += bool(job.partition) and name != job.partition
         queue = self._settings.queues[name]
         need = _need(job, queue, self._settings)
-        reason = "" if self._hosts.is_possible(need) else _("the request exceeds the cluster")
+        reason = (
+            "" if self._hosts.is_possible(need) else _("the job requests more than the simulated cluster has")
+        )
         reason = reason or self._limits.rejection_reason(job, need, queue)
         if reason:
             self._out.rejected_jobs.append((job, reason))

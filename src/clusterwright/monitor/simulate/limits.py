@@ -25,10 +25,10 @@ class Limits:
         """Return why the limits never allow the job to run, whatever else runs; empty if they can."""
         quality = self._settings.qualities.get(job.qos)
         if quality and quality.max_gpus_per_job is not None and _gpus(need) > quality.max_gpus_per_job:
-            return _("more GPUs than QOS {qos} allows one job", qos=job.qos)
+            return _("the job requests more GPUs than QOS {qos} allows one job", qos=job.qos)
         for key, amount, most in self._rules(job, need, queue):
             if amount > most:
-                return _("more than the limit of {limit}", limit="/".join(key))
+                return _("the job requests more than the limit of {limit}", limit="/".join(key))
         return ""
 
     def now(self, job: TraceJob, need: Need, queue: Queue) -> bool:

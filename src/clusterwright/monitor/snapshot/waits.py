@@ -10,7 +10,7 @@ from clusterwright.i18n import N_, _
 # By the beginning of the reason (slurm.h, job_state_reason; 21.08 to 25.05). The first match counts.
 _MESSAGES = (
     ("Priority", N_("jobs of higher priority come first")),
-    ("Resources", N_("the requested resources are allocated")),
+    ("Resources", N_("other jobs have the resources that the job requests")),
     ("DependencyNeverSatisfied", N_("the job never starts, because a job that it depends on failed")),
     ("Dependency", N_("the job depends on another job")),
     ("JobHeldUser", N_("the job is held by its user")),
@@ -25,7 +25,7 @@ _MESSAGES = (
     ("PartitionInactive", N_("the partition is inactive")),
     ("PartitionConfig", N_("the partition does not allow the job")),
     ("Reservation", N_("the job's reservation has not begun or does not exist")),
-    ("Licenses", N_("the licenses are in use")),
+    ("Licenses", N_("the licenses that the job requests are in use")),
     ("InvalidAccount", N_("the job's account is invalid")),
     ("InvalidQOS", N_("the job's QOS is invalid")),
     ("AccountNotAllowed", N_("the job's account may not use the partition")),
@@ -41,9 +41,9 @@ _MESSAGES = (
     ("(Assoc|Association).*(GRES|Gres)", N_("the GPU limit of the team is reached")),
     ("(Assoc|Association).*(Time|Wall|Minutes|Mins)", N_("the time limit of the team is reached")),
     ("(Assoc|Association)", N_("a limit of the team is reached")),
-    ("JobHoldMaxRequeue", N_("held: it was requeued too often")),
+    ("JobHoldMaxRequeue", N_("the job is held, because it was requeued too often")),
     ("launch failed requeued held", N_("the job is held, because its launch on the node failed")),
-    ("(BurstBuffer|Front|Reboot|Prolog|Cleaning)", N_("a node is being prepared")),
+    ("(BurstBuffer|Front|Reboot|Prolog|Cleaning)", N_("a node for the job is being prepared")),
     ("DeadLine", N_("the job cannot end before its deadline")),
     ("None", N_("Slurm has not tried to schedule the job yet")),
 )

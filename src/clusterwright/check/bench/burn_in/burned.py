@@ -70,7 +70,12 @@ def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
         yield _of_results(record)
         for name, reason in record.broken.items():
             yield Verdict(
-                record.host, BENCH, Status.UNKNOWN, reason, _("{name} all the time", name=name), part=name
+                record.host,
+                BENCH,
+                Status.UNKNOWN,
+                reason,
+                _("the load {name} runs during the whole burn-in", name=name),
+                part=name,
             )
     names = dict.fromkeys(name for record in burned for name in record.rates)
     for name in names:
@@ -88,11 +93,13 @@ def _of_results(record: Burned) -> Verdict:
         for name, messages in record.wrong.items()
     ]
     errors += [
-        _("{device}: {count} different results of the same product", device=device, count=len(sums))
+        _("{device}: {count} different results of the same matrix product", device=device, count=len(sums))
         for device, sums in record.sums.items()
         if len(sums) > 1
     ]
-    expected = _("every result has the same bits, and every byte is read back as written")
+    expected = _(
+        "every repetition of a computation gives the same bits, and every byte is read back as written"
+    )
     if not record.rates:
         return Verdict(
             record.host, BENCH, Status.UNKNOWN, _("nothing was measured"), expected, part="results"
@@ -118,13 +125,17 @@ def _of_drift(name: str, drifts: Mapping[str, Drift]) -> Iterator[Verdict]:
         return
     shares = {host: max(host_drift.share, TINY) for host, host_drift in drifts.items()}
     usual, spread = statistics.median(shares.values()), factors(shares.values())
-    expected = _("the last quarter reaches at least {enough:.0%} of the first", enough=ENOUGH)
+    expected = _(
+        "in the last quarter of the burn-in, at least {enough:.0%} of the work of the first quarter",
+        enough=ENOUGH,
+    )
     for host, host_drift in drifts.items():
         low = host_drift.share < ENOUGH and host_drift.is_disjoint
         is_outlier = len(drifts) >= FEWEST and math.log(shares[host] / usual) / spread < -OUTLIER_DEVIATIONS
         status = Status.FAIL if low and is_outlier else Status.WARN if low else Status.OK
         observed = _(
-            "last quarter {share:.0%} of the first; the median of {count} hosts is {usual:.0%}",
+            "in the last quarter of the burn-in, {share:.0%} of the work of "
+            "the first quarter; the median of {count} hosts is {usual:.0%}",
             share=host_drift.share,
             usual=usual,
             count=len(drifts),

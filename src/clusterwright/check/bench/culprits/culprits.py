@@ -56,7 +56,7 @@ class Culprit:
 
 OBSERVED_AND_FIX = {
     "host": (
-        N_("this host is slow in every group; the other members are normal"),
+        N_("this host is slow in every group of hosts; the other hosts of these groups are normal"),
         N_("run `wright bench network` to test its port"),
     ),
     "uplink": (
@@ -72,7 +72,7 @@ OBSERVED_AND_FIX = {
         N_("check the links between the switches"),
     ),
     "open": (
-        N_("slow as a whole; no host or link stands out"),
+        N_("this group of hosts is slow as a whole; no host or link of it stands out"),
         N_("check what these hosts share (a switch, a cable, a server) and its settings"),
     ),
 }

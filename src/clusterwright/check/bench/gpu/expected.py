@@ -54,7 +54,7 @@ def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
         (best / gpu.peak["bf16"], _("its own")) if best else (_least_share(), _("the lowest of the catalog"))
     )
     reason = _(
-        "{share:.0%} of the {gpu}'s peak: {source} best measured share in bf16 (wright plan catalog gpus)",
+        "{share:.0%} of the {gpu}'s peak FLOP/s: {source} best measured share in bf16 (wright plan catalog gpus)",
         share=share,
         gpu=gpu.name,
         source=source,
@@ -72,13 +72,16 @@ def _least_share() -> float:
 
 def _host(gpu: Gpu) -> Expectation | None:
     description = _(
-        "16 lanes of PCIe {pcie_gen}.0, at the lowest accepted share of line rate", pcie_gen=gpu.pcie_gen
+        "16 lanes of PCIe {pcie_gen}.0, times the lowest accepted share of the line rate",
+        pcie_gen=gpu.pcie_gen,
     )
     return _copy(gpu, description, lambda row: row.host_bytes_per_s, pcie_bytes_per_s)
 
 
 def _peer(gpu: Gpu) -> Expectation | None:
-    description = _("NVLink of the {gpu}, at the lowest accepted share of line rate", gpu=gpu.name)
+    description = _(
+        "the NVLink rate of the {gpu}, times the lowest accepted share of the line rate", gpu=gpu.name
+    )
     return _copy(gpu, description, lambda row: row.peer_bytes_per_s, lambda model: model.link_bytes_per_s)
 
 
@@ -91,7 +94,10 @@ def _copy(
     """
     if row := copy_rates().get(gpu.name):
         return Expectation(
-            row_rate(row), "bytes/s", _("accepted minimum of {gpu} ({table})", gpu=gpu.name, table=TABLE), 1.0
+            row_rate(row),
+            "bytes/s",
+            _("the accepted minimum of the {gpu} ({table})", gpu=gpu.name, table=TABLE),
+            1.0,
         )
     models = [model for model in catalog.gpus().values() if model.name in copy_rates()]
     share = min(row_rate(copy_rates()[model.name]) / line(model) for model in models)

@@ -18,11 +18,11 @@ from clusterwright.i18n import N_, _
 BENCH = "gpu"
 FIXES = {
     "products": N_(
-        "compare its clocks and power limit with other GPUs (nvidia-smi -q -d CLOCK,POWER); dcgmi diag -r 3"
+        "compare the GPU's clocks and power limit with other GPUs (nvidia-smi -q -d CLOCK,POWER); run dcgmi diag -r 3"
     ),
-    "memory": N_("check ECC errors and remapped rows (wright check), then dcgmi diag -r 3"),
+    "memory": N_("check ECC errors and remapped rows of the GPU (wright check), then run dcgmi diag -r 3"),
     "host": N_(
-        "check its PCIe lanes and slot, and IOMMU and ACS in the BIOS (wright check; nvidia-smi topo -m)"
+        "check the PCIe lanes and the slot of the GPU, and IOMMU and ACS in the BIOS (wright check; nvidia-smi topo -m)"
     ),
     "peer": N_("check the GPU's NVLinks and the fabric manager (wright check; nvidia-smi nvlink --status)"),
 }
@@ -173,7 +173,10 @@ def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
         is_isolated_failure = any(not gpu.reason for gpu in run.last(host).devices)
         status = Status.FAIL if is_isolated_failure and len(passes) > 1 else Status.UNKNOWN
         fix = (
-            _("check the kernel log of the GPU: wright check (gpu_xids); nvidia-smi on the host")
+            _(
+                "check the kernel log for Xids of the GPU (check gpu_xids "
+                "of `wright check`), and run nvidia-smi on the host"
+            )
             if is_isolated_failure
             else ""
         )

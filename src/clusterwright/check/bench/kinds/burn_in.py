@@ -45,14 +45,14 @@ def burn_in(site: BenchSite) -> BenchOutcome:
         try:
             _load(site, burned)
         except KeyboardInterrupt:
-            notes.append(_("interrupted: judged by the results so far"))
+            notes.append(_("the burn-in was interrupted: the hosts are judged by the results so far"))
             site.log(notes[-1])
         except WrightError as error:
             if not any(record.rates for record in burned.values()):
                 raise
             notes.append(
                 _(
-                    "ended early, judged by the results so far: {message}",
+                    "the burn-in ended early: the hosts are judged by the results so far: {message}",
                     message=error.findings[0].message,
                 )
             )
@@ -157,7 +157,7 @@ def _of_network(burned: list[Burned]) -> list[str]:
     return (
         [
             _(
-                "network: {count} of {total} stream endpoints failed; {failed}",
+                "network load: {count} of {total} endpoints of the data streams failed; {failed}",
                 count=count,
                 total=total,
                 failed=failed[0],

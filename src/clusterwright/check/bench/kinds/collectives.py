@@ -60,7 +60,9 @@ def collectives(site: BenchSite) -> BenchOutcome:
     parts, round_count = _culprits(site, groups, plan, hosts) if slow else ((), 0)
     if slow:
         rounds = len(attempts) + round_count
-        notes += (_("bisected: {rounds} rounds, {hosts} hosts", rounds=rounds, hosts=len(hosts)),)
+        notes += (
+            _("bisection of slow groups: {rounds} rounds, {hosts} hosts", rounds=rounds, hosts=len(hosts)),
+        )
     notes += tuple(
         _("{kind} skipped: {reason}", kind=kind, reason=reason) for kind, reason in sweep.skipped.items()
     )
@@ -115,7 +117,11 @@ def expectation(site: BenchSite, group: Group, plan: GroupPlan) -> Expectation:
         gpu=machine.gpu.name,
         group_name=host.group_name,
     )
-    reason = _("wright plan expect, for {gpus} and {sizes} bytes", gpus=gpus, sizes=plan.sizes[-1])
+    reason = _(
+        "the value that `wright plan expect` computes for {gpus} and {sizes} bytes",
+        gpus=gpus,
+        sizes=plan.sizes[-1],
+    )
     return Expectation(value, "bytes/s", reason, NCCL_ENOUGH)
 
 
@@ -156,7 +162,8 @@ def _culprits(
 def _of_data(hosts: Group, sweep: Sweep) -> Verdict:
     wrong = {row.kind: row.wrong for row in sweep.rows if row.wrong}
     observed = ", ".join(
-        _("{kind}: {count} wrong elements", kind=kind, count=count) for kind, count in wrong.items()
+        _("{kind}: {count} elements of the result are wrong", kind=kind, count=count)
+        for kind, count in wrong.items()
     ) or _("every element correct")
     fix = (
         _(
@@ -177,14 +184,17 @@ def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Stat
     fix = (
         ""
         if status is Status.OK
-        else _("fix the part named below; if none is named, all hosts are equally slow")
+        else _(
+            "fix the host, switch or route that the bench names below; "
+            "if the bench names none, all hosts are equally slow"
+        )
     )
     return Verdict(fold(list(hosts)), "collectives", status, observed, str(expected_rate), fix, "rate")
 
 
 def _of_failure(site: BenchSite, groups: Groups, plan: GroupPlan, hosts: Group) -> Iterator[Verdict]:
     """Yield an `unknown` verdict on the sweep that failed, and one on each part at fault that smaller groups reveal."""
-    observed, fix = _("the sweep failed"), _("see the messages above")
+    observed, fix = _("the sweep failed"), _("read the error messages of the bench above")
     yield Verdict(fold(list(hosts)), "collectives", Status.UNKNOWN, observed, fix=fix, part="rate")
     if len(hosts) > 1:
         least = expectation(site, hosts, plan)

@@ -152,13 +152,16 @@ def _unmeasured(failed: Failed) -> Iterator[Verdict]:
 def _notes(site: BenchSite, rows: Mapping[str, Gpu | None], hosts: Hosts) -> Iterator[str]:
     unknown = sorted({_declared(site, host).model for host, row in rows.items() if row is None})
     for model in unknown:
-        yield _("the catalog has no GPU `{model}`: compared with the other GPUs only", model=model)
+        yield _(
+            "the catalog has no GPU `{model}`, so its GPUs are compared only with each other", model=model
+        )
     for host, host_gpus in hosts.items():
         if (count := _declared(site, host).count) > len(host_gpus.devices):
             gpu_count = len(host_gpus.devices)
             yield _(
-                "{host}: {gpu_count} of its {count} GPUs, the number that every host has; run the "
-                "bench on it alone for all (--hosts)",
+                "{host}: measured {gpu_count} of its {count} GPUs, "
+                "because every host is measured with the same number; "
+                "to measure all, run the bench on this host alone (--hosts)",
                 host=host,
                 gpu_count=gpu_count,
                 count=count,

@@ -34,7 +34,7 @@ def figures(answer: StageAnswer) -> tuple[BenchFigure, ...]:
     """
     document = answer.document
     if not document["right"]:
-        raise ValueError(_("memory returned other data than was written"))
+        raise ValueError(_("the memory of the host returned other data than was written"))
     how = {"array_bytes": document["array_bytes"], "threads": document["threads"]}
     return tuple(
         BenchFigure(_("memory {name}", name=name), "bytes/s", document[name], how)

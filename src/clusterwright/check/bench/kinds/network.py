@@ -41,7 +41,7 @@ def network(site: BenchSite) -> BenchOutcome:
         if tool == "iperf3"
         else (
             _(
-                "no iperf3 on {hosts}: measured with a built-in stream",
+                "iperf3 is not installed on {hosts}: the bench measures with a built-in TCP stream",
                 hosts=", ".join(site.hosts_missing("iperf3")),
             ),
         )
@@ -49,7 +49,7 @@ def network(site: BenchSite) -> BenchOutcome:
     rounds = round_robin(site.stage.hosts)
     site.log(
         _(
-            "{count} rounds of pairs, about {seconds} s",
+            "the bench takes {count} rounds of pairs of hosts, about {seconds} s",
             count=len(rounds),
             seconds=len(rounds) * (2 * SECONDS + 3),
         )
@@ -58,7 +58,7 @@ def network(site: BenchSite) -> BenchOutcome:
     retry_pairs = (*in_doubt(Passes((_speeds(first_pass),)), expected_rate), *failed)
     second, failed = _measure(site, disjoint_rounds(retry_pairs), tool) if retry_pairs else ({}, {})
     if retry_pairs:
-        site.log(_("measured again: {count} pairs", count=len(retry_pairs)))
+        site.log(_("the bench measures {count} doubtful pairs of hosts again", count=len(retry_pairs)))
     passes = Passes((_speeds(first_pass), _speeds(second)) if second else (_speeds(first_pass),))
     measurements = [
         measurement
@@ -170,7 +170,7 @@ def _led_astray(site: BenchSite, streams: Mapping[Pair, Iperf3Stream]) -> Iterat
     for ends, result in streams.items():
         if astray := strangers(result.ends, site.network.subnet):
             yield _(
-                "{pair} used {interfaces} instead of network {network_name}",
+                "the hosts {pair} used {interfaces} in place of an interface of network {network_name}",
                 pair=pair(*ends),
                 interfaces=", ".join(astray),
                 network_name=site.network_name,

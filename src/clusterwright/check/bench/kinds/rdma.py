@@ -83,7 +83,7 @@ def _not_at_all(site: BenchSite, network: Network | None) -> tuple[Status, str, 
     missing = [program for program in PROGRAMS if not site.have(program)]
     if missing:
         observed = _(
-            "{programs} not installed on {hosts}: nothing measured",
+            "{programs} not installed on {hosts}: the RDMA bench measured nothing",
             programs=", ".join(missing),
             hosts=", ".join(site.hosts_missing(missing[0])),
         )
@@ -174,7 +174,9 @@ def _missing_rails(bench: Bench) -> Iterator[Verdict]:
             fix=_("run the bench again; if the result repeats, run without this host"),
         )
     expected = _(
-        "{rails} rails of {kind} (networks.compute)", rails=bench.network.rails, kind=bench.network.kind
+        "{rails} rails of {kind}, as networks.compute declares",
+        rails=bench.network.rails,
+        kind=bench.network.kind,
     )
     for host, host_rails in bench.hosts.items():
         for rail, reason in host_rails.wrong.items():

@@ -38,5 +38,5 @@ def storage(site: BenchSite) -> BenchOutcome:
 
 
 def _without_fio(site: BenchSite) -> Iterator[Verdict]:
-    observed = _("fio is not installed: large files and random reads not measured")
+    observed = _("fio is not installed: the storage bench measures neither large files nor random reads")
     return (Verdict(host, "storage", Status.UNKNOWN, observed, "fio") for host in site.hosts_missing("fio"))

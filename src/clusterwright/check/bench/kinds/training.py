@@ -35,7 +35,7 @@ def training(site: BenchSite) -> BenchOutcome:
     for case in [case for case in cases if in_doubt(trials, case)]:
         site.log(
             _(
-                "trained again: hosts in groups of {count}, over {network}",
+                "the training bench repeats the groups of {count} hosts, over {network}",
                 count=case[1],
                 network=case[0].name,
             )
@@ -74,7 +74,8 @@ def _notes(rows: Sequence[ScalingRow]) -> Iterator[str]:
         )
         if row.efficiency > 1 + NOTABLE_SHARE:
             yield _(
-                "{hosts}: faster than single hosts, which were disturbed; ignore the efficiency",
+                "{hosts}: faster together than single hosts, which other programs "
+                "disturbed while they were measured; ignore the efficiency",
                 hosts=hosts,
             )
         elif varies > 1 + NOTABLE_SHARE:
@@ -104,7 +105,11 @@ def _of_group(trials: Trials, route: str, group: Trained) -> Iterator[Measuremen
         figures.append(("all-reduce of gradients busbw", "bytes/s", group.bus_bw))
     if len(group.hosts) > 1 and trials.single_host_s:
         figures.append(
-            ("efficiency", _("of the same number of single hosts"), trials.single_host_s / group.step_s)
+            (
+                "efficiency",
+                _("of the same number of single hosts"),
+                trials.single_host_s / group.step_s,
+            )
         )
     for quantity, unit, value in figures:
         yield Measurement("training", fold(list(group.hosts)), quantity, unit, value, group.hosts, how)

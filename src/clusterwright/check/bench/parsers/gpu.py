@@ -73,7 +73,7 @@ def gpus(report: Mapping[str, Any]) -> Gpus:
         devices = tuple(_tested(row, link_rates) for row in rows)
         return Gpus(devices, link_rates, dict(_peer_values(rows, "direct")), report["blind"])
     except KeyError as error:
-        raise ValueError(_("the output lacks {error}", error=error)) from error
+        raise ValueError(_("the output of the GPU bench lacks {error}", error=error)) from error
 
 
 def _tested(row: Mapping[str, Any], link_rates: Mapping[Pair, float]) -> Tested:

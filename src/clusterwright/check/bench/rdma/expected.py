@@ -65,5 +65,5 @@ def _gdr_share(gpus: Gpus) -> tuple[float, str]:
     return (
         (row.gdr_share, gpus.model)
         if row
-        else (min(entry.gdr_share for entry in copy_rates().values()), _("the slowest listed GPU"))
+        else (min(entry.gdr_share for entry in copy_rates().values()), _("the slowest GPU of that list"))
     )

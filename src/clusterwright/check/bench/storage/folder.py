@@ -41,7 +41,10 @@ def _figures(answer: StageAnswer) -> Iterator[BenchFigure]:
             yield BenchFigure(_("random reads of 4 KiB"), "1/s", result.iops, conditions)
         else:
             yield BenchFigure(
-                _("{name} of a large file", name=name), "bytes/s", result.bytes_per_s, conditions
+                _("{name} of a large file", name=name),
+                "bytes/s",
+                result.bytes_per_s,
+                conditions,
             )
     for step, rate in answer.document["files"].items():
         yield BenchFigure(_("small files {step}", step=step), "1/s", rate)

@@ -144,7 +144,7 @@ def _of_equals(site: BenchSite, path: str, hosts: Sequence[str]) -> BenchOutcome
     first_pass, failed = run_pass(site, host_bench, hosts)
     passes: list[Figures] = [first_pass]
     if low := dict.fromkeys(relative.host for relative in relative_figures(passes) if relative.low):
-        site.log(_("{path} measured again because of {low}", path=path, low=", ".join(low)))
+        site.log(_("the bench measures {path} again because of {low}", path=path, low=", ".join(low)))
         passes.append(run_pass(site, host_bench, [*first_pass])[0])
     verdicts = (*_verdicts(path, passes), *unknown("storage", failed, path))
     note = _("{path}: {rounds} rounds, {hosts} hosts", path=path, rounds=len(passes), hosts=len(hosts))

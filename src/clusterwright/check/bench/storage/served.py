@@ -163,9 +163,9 @@ def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figu
     worst = min(lone, key=lambda figure: usual[figure.quantity] / figure.value)
     total = usual[worst.quantity] * len(hosts)
     slow = total < ENOUGH * worst.value
-    observed = _("slow for all: {quantity}", quantity=worst.quantity) if slow else worst.quantity
+    observed = _("slow for all hosts: {quantity}", quantity=worst.quantity) if slow else worst.quantity
     observed += _(
-        ": all together {amount}, one alone {alone}",
+        ": all hosts together {amount}, one host alone {alone}",
         amount=amount(total, worst.unit),
         alone=amount(worst.value, worst.unit),
     )
@@ -182,13 +182,14 @@ def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
         last |= folder_bench.slow_hosts(figures)
     for host in bisection.hosts:
         observed = _(
-            "slow in every group, with normal other members: {last}", last=last.get(host, _("no reply"))
+            "slow in every group of hosts, whose other hosts are normal: {last}",
+            last=last.get(host, _("no reply")),
         )
         yield Verdict(
             host, "storage", Status.FAIL, observed, expected, folder_bench.host_bench.fix, folder_bench.path
         )
     for group in bisection.open:  # not between fast halves: both were measured at the same time
-        observed = _("slow together; no host stands out")
+        observed = _("these hosts are slow together; none of them stands out")
         yield Verdict(
             fold(list(group)), "storage", Status.WARN, observed, expected, SHARED, folder_bench.path
         )

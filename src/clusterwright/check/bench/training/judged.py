@@ -21,7 +21,7 @@ SLOW_LINK = N_("fix the hosts named here; if none is named, wright bench collect
 WRONG = N_(
     "a GPU, NIC or memory module corrupts data: bench each half of the hosts (--hosts), then run wright check"
 )
-STRAY = N_("see the messages above; if GPUDirect was not used, load nvidia_peermem")
+STRAY = N_("read the messages of the bench above; if GPUDirect was not used, load nvidia_peermem")
 EQUAL = N_("equal losses and gradients on all ranks")
 
 
@@ -79,7 +79,7 @@ def _expected_step_s(trials: Trials, full_case: Case, observations: list[Observa
 
 def _host_expectation(trials: Trials, host: str, hosts: int, step_s: float) -> Expectation:
     """Return the samples per second that a host needs, so that `hosts` hosts reach a step in `step_s` seconds."""
-    reason = _("for {hosts} hosts to train as the planner expects", hosts=hosts)
+    reason = _("the rate with which {hosts} hosts together train as fast as the planner expects", hosts=hosts)
     return Expectation(trials.samples((host,)) / step_s, "1/s", reason, MIN_HOST_SHARE)
 
 
@@ -123,7 +123,12 @@ def of_data(trials: Trials) -> Iterator[Verdict]:
     if groups and not bad:
         largest = fold(list(max(groups, key=lambda group: len(group.hosts)).hosts))
         yield Verdict(
-            largest, BENCH, Status.OK, _("equal in {count} groups", count=len(groups)), EQUAL, part="data"
+            largest,
+            BENCH,
+            Status.OK,
+            _("losses and gradients are equal on all ranks of each of {count} groups", count=len(groups)),
+            EQUAL,
+            part="data",
         )
 
 

@@ -35,9 +35,9 @@ class Exchange:
     def rule(self) -> str:
         """The rule of how much of the exchange is exposed, as text."""
         if self.shows >= NOTHING_HIDES:
-            return _("a CPU does not overlap communication with computation")
+            return _("on a CPU, communication does not overlap with computation")
         remainder = _(
-            "the part longer than {backward:.0%} of the step, or one of {buckets} buckets",
+            "the part of the communication that is longer than {backward:.0%} of the step, or one of {buckets} buckets",
             backward=BACKWARD,
             buckets=self.buckets,
         )

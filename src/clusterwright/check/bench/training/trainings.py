@@ -53,7 +53,7 @@ def exchange(site: BenchSite, route: Route, group: Trained) -> Exchange | None:
         return None  # InfiniBand without GPUDirect: no published rows to fit
     buckets = buckets_of(group.gradient_bytes)
     description = _(
-        "all-reduce of {amount} over {ranks} ranks",
+        "an all-reduce of {amount} over {ranks} ranks",
         amount=amount(group.gradient_bytes, "bytes"),
         ranks=group.ranks,
     )

@@ -85,7 +85,7 @@ class Trials:
             ValueError: its ranks failed, or its gradients used another transport.
         """
         if not answers:
-            raise ValueError(_("the trial's ranks failed"))
+            raise ValueError(_("the ranks of the trial training failed"))
         result = trained(hosts, answers)
         if astray := strayed(route, result):
             raise ValueError(astray)

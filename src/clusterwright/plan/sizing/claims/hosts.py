@@ -116,10 +116,11 @@ def headroom() -> Checked:
         ),
         Verdict.AGREE if enough and abs(_least() - HEADROOM) <= 0.1 else Verdict.PARTLY,
         _(
-            "The mean wait of a training depends on the free share of the cluster: {waits}. For a mean wait "
-            "shorter than the run time of a training, {least:.0%} of the cluster must be free; with fewer or "
-            "longer trainings at a time, more must be free, and with many small trainings less.",
+            "The mean wait of a training depends on the free share of the cluster: {waits}. With {teams} teams of one "
+            "training each, {least:.0%} of the cluster must be free for a mean wait shorter than the run time of a "
+            "training; with fewer trainings at a time, more must be free, and with many small trainings less.",
             waits=waits,
+            teams=TEAMS,
             least=_least(),
         ),
     )

@@ -67,7 +67,7 @@ def _speedup(nodes: int, name: str) -> Checked:
         "P5",
         _(
             "ResNet-50 on CIFAR-10 on {nodes} nodes of 4 A100 over 25 GbE: {samples:,.0f} samples/s, "
-            "{claimed_speedup:.2f}x",
+            "{claimed_speedup:.2f}x of one node",
             nodes=nodes,
             samples=SAMPLES[nodes],
             claimed_speedup=claimed_speedup,
