@@ -225,8 +225,10 @@ def test_hosts_of_unlike_numbers_are_asked_for_as_many_as_each_has(metal, cluste
     assert {part.given["count"] for order in made.stage.orders for part in order.values()} == {4}
     assert not_well(outcome) == set()
     assert outcome.notes == (
-        "gpu-node4: measured 4 of its 8 GPUs, because every host is measured with the same number; "
-        "to measure all, run the bench on this host alone (--hosts)",
+        (
+            "gpu-node4: measured 4 of its 8 GPUs, because every host is measured with the same number; "
+            "to measure all, run the bench on this host alone (--hosts)"
+        ),
     )
 
 

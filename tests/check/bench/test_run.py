@@ -63,7 +63,8 @@ def test_every_host_of_the_partition_has_a_verdict_and_all_is_kept(cluster):
         ("gpu-node2", "fail"), ("gpu-node3", "skipped"), ("gpu-node4", "unknown"),
     }  # fmt: skip
     assert {each.observed for each in found.verdicts if each.subject in {"gpu-node3", "gpu-node4"}} == {
-        "the bench did not measure the host, because it is allocated to a job", "the bench did not measure the host: its node is drained in Slurm",
+        "the bench did not measure the host, because it is allocated to a job",
+        "the bench did not measure the host: its node is drained in Slurm",
     }  # fmt: skip
     kept = read(file_of("lab"), found.id)
     assert (kept.measurements, kept.verdicts, kept.hosts) == (found.measurements, found.verdicts, found.hosts)

@@ -106,7 +106,8 @@ def test_what_can_never_run_is_said(job, settings):
     found = simulate(jobs, settings(accounts={"a": Account("a", max_gpus=2)}))
 
     assert [(each.id, why) for each, why in found.rejected_jobs] == [
-        ("huge", "the job requests more than the simulated cluster has"), ("much", "the job requests more than the limit of team/a/GPUs"),
+        ("huge", "the job requests more than the simulated cluster has"),
+        ("much", "the job requests more than the limit of team/a/GPUs"),
     ]  # fmt: skip
     assert [each.job.id for each in found.job_runs] == ["fits"]
 
