@@ -55,6 +55,8 @@ def codes_of(words):
 
 def with_value(name, option):
     """Return an option of a command with a value that it takes; a flag alone."""
+    if not option.startswith("-"):
+        return "job.yaml"  # an argument
     value = OPTIONS[name][option].value
     if not value:
         return option
@@ -78,7 +80,8 @@ def lines_of_pages():
 @pytest.mark.parametrize(("name", "rule"), CASES)
 def test_every_option_of_a_rule_exists(name, rule):
     """A rule about an option that was renamed would never apply."""
-    assert {*rule.options, *filter(None, [rule.option])} <= set(OPTIONS[name])
+    options = {option for option in (*rule.options, rule.option) if option.startswith("-")}
+    assert options <= set(OPTIONS[name])
 
 
 @pytest.mark.parametrize(("name", "rule"), CASES)
@@ -122,11 +125,12 @@ def test_a_contradiction_is_refused_before_the_command_runs(name, rule):
         "plan cost --gpu h100 --nodes 1 --currency CNY --exchange-rate 7",
         "plan search --cluster here --gpu h100 --model llama3-8b --seq 1 --global-batch 1",
         "plan search --cluster ssh://login --gpu h100 --model llama3-8b --seq 1 --global-batch 1",
-        "plan explain --row runs.csv:2 --cluster cluster.yaml --gpu h100",
+        "train --resume gpt-1 --local --cluster cluster.yaml", "web --add-user ann --role operator",
+        "simulate --teams 3 --days 2 --load 0.5 --seed 4", "rollback --to 3 --dry-run",
     ],
 )  # fmt: skip
 def test_options_that_go_together_are_accepted(line):
-    """No default is judged, an empty text and 0 teams are not set, and no option is refused for having no effect."""
+    """No default is judged, an empty text and 0 teams are not set; options that are merely superfluous are accepted."""
     assert codes_of(shlex.split(line)) == []
 
 
@@ -187,3 +191,29 @@ def test_a_contradiction_a_range_and_a_missing_file_are_named_in_one_run():
     codes = codes_of(shlex.split("web --tls-cert no.pem --port 80800"))
 
     assert [codes.count(code) for code in ("web-tls", "usage", "file-unreadable")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "train job.yaml --local --cluster c.yaml --partition train",
+            ["--cluster", "--partition", "--local"],
+        ),
+        ("train --hostfile hosts --as alice job.yaml", ["--as", "--hostfile"]),
+        ("train --resume last --nodes 2 -- python train.py", ["PROGRAM", "--nodes", "--resume"]),
+        ("train --resume last --set time=2h", ["--set", "--resume"]),
+        ("web --add-user alice --remove-user bob", ["--add-user", "--remove-user"]),
+        ("web --role operator", ["--role", "--add-user"]),
+        ("checkpoints verify run --step 3 --all", ["--step", "--all"]),
+        ("dev --python /opt/python --environment base", ["--python", "--environment"]),
+        ("plan explain --row runs.csv:2 --gpu h100 --tp 2", ["--gpu", "--tp", "--row"]),
+        ("plan explain --model llama3-8b --gpu h100 --gpus 8 --group gpu", ["--group", "--cluster"]),
+        ("simulate --trace jobs.csv --days 3", ["--days", "--trace"]),
+        ("rollback --list --to 3", ["--to", "--list"]),
+    ],
+)
+def test_an_option_that_the_line_does_not_read_is_refused(line, words):
+    """In silence the user would get another result than the line describes."""
+    texts = [f"{finding.message} {finding.fix}" for finding in error_of(shlex.split(line)).findings]
+    assert any(all(word in text for word in words) for text in texts), texts

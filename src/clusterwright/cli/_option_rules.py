@@ -1,6 +1,7 @@
 """Options that exclude or need one another, by command: judged before a command starts, with all other mistakes.
 
-Only what a user typed is judged, never a default.
+Only what a user typed is judged, never a default. An option that a command does not read is refused where the user
+would get another result than the line describes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Values = Mapping[str, object]  # of the options that are typed, by name; without
 class OptionRule:
     """How many of some options a line may have.
 
-    In the texts, {option} is the first of those that are typed, {options} and {words} are all of them.
+    In the texts, {option} is the first of those that are typed, {options} and {words} are all of them; {mode} is the
+    option that the rule is for, {choices} those that it may need.
     """
 
     options: tuple[str, ...]
@@ -48,6 +50,8 @@ class OptionRule:
             "option": present[0] if present else "",
             "options": ", ".join(present),
             "words": " ".join(present),
+            "mode": self.option,
+            "choices": ", ".join(self.options),
         }
         return Finding(self.code, _(self.message).format(**texts), _(self.fix).format(**texts))
 
@@ -57,6 +61,41 @@ class OptionRule:
 
         finding = self.finding(dict.fromkeys(options, True))
         return WrightError(*filter(None, (finding,)), exit_code=EXIT_USAGE)
+
+
+def _no_effect(mode: str, *options: str, is_exempt: Callable[[Values], bool] | None = None) -> OptionRule:
+    """Return the rule of options that a command does not read if another one is typed."""
+    message, fix = N_("{options}: no effect with {mode}"), N_("remove {words}, or remove {mode}")
+    return OptionRule(options, "usage", message, fix, most=0, option=mode, is_exempt=is_exempt)
+
+
+def _needs(option: str, *choices: str) -> OptionRule:
+    """Return the rule of an option that a command reads only together with one of others."""
+    message, fix = (
+        N_("{mode} has no effect without {choices}"),
+        N_("remove {mode}, or pass {choices} as well"),
+    )
+    return OptionRule(choices, "usage", message, fix, least=1, most=len(choices), option=option)
+
+
+def _exclusive(*options: str) -> OptionRule:
+    """Return the rule of options of which a command reads only one."""
+    return OptionRule(options, "usage", N_("{options} exclude each other"), N_("pass only one of {options}"))
+
+
+def _has_teams(values: Values) -> bool:
+    """Return True for a line with --teams, which the rule of two traces refuses."""
+    return "--teams" in values
+
+
+def _resumes(values: Values) -> bool:
+    """Return True for a line that resumes a run, whose cluster may be named."""
+    return "--resume" in values
+
+
+def _only_prints(values: Values) -> bool:
+    """Return True for a line of `wright train` that prints what a job file would start."""
+    return "PROGRAM" in values and bool({"--show", "--dry-run"} & values.keys())
 
 
 def _is_learned(values: Values) -> bool:
@@ -121,9 +160,40 @@ _TLS = (
     N_("only one of --tls-cert and --tls-key is set"),
     N_("set both --tls-cert and --tls-key"),
 )
+_FIELDS = (  # of the training, and of the machines unless they are those of a cluster file
+    *("--model", "--seq", "--global-batch", "--micro-batch", "--tp", "--pp", "--cp", "--ep", "--interleave"),
+    *(
+        "--zero",
+        "--recompute",
+        "--precision",
+        "--software",
+        "--gpu",
+        "--gpus",
+        "--gpus-per-node",
+        "--network",
+    ),
+    *("--nics", "--nic-rate", "--oversubscription", "--cluster", "--group"),
+)
+_OF_JOB = (
+    *(
+        "--nodes",
+        "--gpus",
+        "--partition",
+        "--time",
+        "--name",
+        "--framework",
+        "--launcher",
+        "--code",
+        "--array",
+    ),
+    *("--dependency", "--set"),
+)
+_OF_SLURM = ("--cluster", "--partition", "--dependency", "--as")
+_GROUP = _needs("--group", "--cluster")
 RULES: Mapping[str, tuple[OptionRule, ...]] = {
-    "plan search": (_MACHINE,),
-    "plan explain": (_MACHINE,),
+    "plan search": (_MACHINE, _GROUP),
+    "plan explain": (_MACHINE, _GROUP, _no_effect("--row", *_FIELDS)),
+    "plan claims": (_exclusive("--json", "--markdown"),),
     "plan size": (
         OptionRule(
             ("--samples", "--tokens"),
@@ -132,11 +202,20 @@ RULES: Mapping[str, tuple[OptionRule, ...]] = {
             N_("give either --samples 52k or --tokens 1e9"),
         ),
         _MACHINE,
+        _GROUP,
         EXCHANGE_RATE,
     ),
     "plan cost": (EXCHANGE_RATE,),
     "plan fabric": (EXCHANGE_RATE,),
-    "simulate": (NO_TRACE, TWO_TRACES),
+    "simulate": (
+        NO_TRACE,
+        TWO_TRACES,
+        *(_no_effect("--trace", option, is_exempt=_has_teams) for option in ("--days", "--load", "--seed")),
+        _no_effect("--teams", "--skip-bad"),
+    ),
+    "rollback": (
+        _no_effect("--list", "--to", "--dry-run", "--yes", "--batch", "--drain", "--reboot", "--wait"),
+    ),
     "adopt": (SOURCE,),
     "upgrade": (TARGET,),
     "train": (
@@ -157,7 +236,19 @@ RULES: Mapping[str, tuple[OptionRule, ...]] = {
             option="--resume",
             is_exempt=lambda values: "PROGRAM" in values,
         ),
+        OptionRule(
+            ("PROGRAM", *_OF_JOB),
+            "train-words",
+            N_("a resumed run has its own program and options: {options} have no effect with --resume"),
+            N_("leave them out: wright train --resume RUN; for another run, remove --resume"),
+            most=0,
+            option="--resume",
+            is_exempt=_only_prints,
+        ),
+        _no_effect("--local", *_OF_SLURM, is_exempt=_resumes),
+        _no_effect("--hostfile", *_OF_SLURM, is_exempt=_resumes),
     ),
+    "checkpoints verify": (_exclusive("--step", "--all"),),
     "checkpoints convert": (
         OptionRule(
             ("--to", "--from"),
@@ -174,8 +265,11 @@ RULES: Mapping[str, tuple[OptionRule, ...]] = {
             N_("--jupyter, --vscode and --shell exclude each other"),
             N_("pass only one of these options"),
         ),
+        _exclusive("--python", "--environment"),
     ),
     "web": (
+        _exclusive("--add-user", "--remove-user"),
+        _needs("--role", "--add-user"),
         OptionRule(("--tls-key",), *_TLS, least=1, option="--tls-cert", is_exempt=_changes_users),
         OptionRule(("--tls-cert",), *_TLS, least=1, option="--tls-key", is_exempt=_changes_users),
     ),
