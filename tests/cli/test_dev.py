@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli.dev import Common, _session_options
+from clusterwright.cli.dev import Common, session_options
 from clusterwright.config.environments import PythonEnvironment
 from clusterwright.config.load import load_cluster
 
@@ -87,10 +87,10 @@ def test_a_named_environment_is_its_python():
     cluster = cluster.model_copy(update={"environments": there})
 
     assert (
-        _session_options(Common(environment="vision"), cluster, None).python
+        session_options(Common(environment="vision"), cluster, None).python
         == "/shared/envs/vision/bin/python"
     )
-    assert _session_options(Common(), cluster, None).python == cluster.software.python
+    assert session_options(Common(), cluster, None).python == cluster.software.python
 
 
 def test_a_job_files_container_is_said_to_be_left_out(wright, tmp_path):

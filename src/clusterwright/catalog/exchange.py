@@ -58,7 +58,10 @@ def read_exchange_rate(text: str, currency: str) -> ExchangeRate:
     """
     if not re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,9})?", text.strip()) or not float(text):
         message = _("`{text}` is not an exchange rate", text=text[:60])
+        number = text.strip().replace(",", ".")
         fix = _("write how many {currency} one {base} is, such as 7.1", currency=currency, base=BASE)
+        if "," in text and re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", number):
+            fix = _("write {number}", number=number)
         raise WrightError.from_code("exchange-rate", message, fix, exit_code=EXIT_USAGE)
     return ExchangeRate(BASE, currency, float(text), source=_USER_SOURCE)
 

@@ -105,13 +105,13 @@ class _HfReader:
 
     def _read_int(self, key: str, least: int) -> int:
         value = self.config[key]
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            self._add_finding(
-                "bad-config-value",
-                _("`{key}` is {value!r}; it must be an integer", key=key, value=value),
-                _("write an integer"),
-                key,
-            )
+        if isinstance(value, bool) or not isinstance(value, int):
+            message = _("`{key}` is {value!r}; it must be an integer", key=key, value=value)
+            self._add_finding("bad-config-value", message, _("write an integer"), key)
+            return 0
+        if value < least:
+            message = _("`{key}` is {value}; it must be at least {min}", key=key, value=value, min=least)
+            self._add_finding("bad-config-value", message, _("write the model's value"), key)
             return 0
         return value
 

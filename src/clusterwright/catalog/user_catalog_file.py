@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.catalog import parts, quantities
-from clusterwright.catalog.gpus import gpu
+from clusterwright.catalog.gpus import gpu, gpus
 from clusterwright.catalog.records import Architecture, Deal, Gpu, Price
 from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.user_catalog_keys import PRICE_KEYS, TABLES, Key, Table
@@ -155,7 +155,11 @@ class _CatalogReader:
             if table.make is Architecture:
                 self._complete(read, path)
             self._missing(table.keys, read, path)
+        if table.make is Gpu:
+            self._check_generation(read.get("arch"), path)
         if len(self.findings) > finding_count:
+            if table.make is Architecture:
+                self._check_heads(read.get("heads"), read.get("kv_heads"), path)
             return None
         read.setdefault("source", self.file)
         row = _changed(base, path[-1], read) if base is not None else table.make(name=path[-1], **read)
@@ -230,15 +234,7 @@ class _CatalogReader:
                     _("write the model's value"),
                 )
                 return
-        if model.heads % model.kv_heads:
-            message = _(
-                "{heads} attention heads are not divisible by {kv_heads} key-value heads",
-                heads=model.heads,
-                kv_heads=model.kv_heads,
-            )
-            self._add_finding(
-                "out-of-range", (*path, "kv_heads"), message, _("use a divisor of the number of heads")
-            )
+        self._check_heads(model.heads, model.kv_heads, path)
         for part, total in (("dense_layers", "layers"), ("experts_per_token", "experts")):
             if getattr(model, part) > getattr(model, total):
                 message = _(
@@ -248,6 +244,29 @@ class _CatalogReader:
                     limit=getattr(model, total),
                 )
                 self._add_finding("out-of-range", (*path, part), message, _("correct one of the two fields"))
+
+    def _check_heads(self, heads: int | None, kv_heads: int | None, path: tuple[str, ...]) -> None:
+        if heads and kv_heads and heads % kv_heads:
+            message = _(
+                "{heads} attention heads are not divisible by {kv_heads} key-value heads",
+                heads=heads,
+                kv_heads=kv_heads,
+            )
+            fix = _("use a divisor of the number of heads")
+            self._add_finding("out-of-range", (*path, "kv_heads"), message, fix)
+
+    def _check_generation(self, arch: str | None, path: tuple[str, ...]) -> None:
+        """Add a finding for a misspelled generation of GPUs, whose figures would be those of another one.
+
+        One that no GPU of the catalog has is accepted.
+        """
+        known = sorted({record.arch for record in gpus().values()})
+        if not arch or arch in known or any(arch.startswith(name) for name in known):
+            return
+        if guess := closest_name(arch, known):
+            message = _("`{arch}` is no generation of GPUs in the catalog", arch=arch)
+            fix = _("did you mean `{suggestion}`?", suggestion=guess)
+            self._add_finding("not-a-choice", (*path, "arch"), message, fix)
 
     def _prices(self, items: Mapping[str, Any]) -> list[Price]:
         prices = []
@@ -333,6 +352,8 @@ class _CatalogReader:
             bare = line.strip().replace('"', "").replace("'", "")
             if bare.startswith("["):
                 head = bare.strip("[] ")
+                if head == ".".join(path):
+                    return number
                 if head == ".".join(path[:-1]) or f"{head}.".startswith(f"{'.'.join(path)}."):
                     section_line = section_line or number
             elif head == ".".join(path[:-1]) and bare.partition("=")[0].strip() == path[-1]:

@@ -21,6 +21,7 @@ from cyclopts import (
 
 from clusterwright.cli._connection import VARIABLE
 from clusterwright.cli._foreign_options import unknown_options
+from clusterwright.cli._line_checks import line_findings
 from clusterwright.cli._option_rules import contradictions
 from clusterwright.cli._texts import refused_texts
 from clusterwright.cli._unknown_names import unknown_names
@@ -115,6 +116,7 @@ def _mistakes(
         _attach_context(missing_error, tokens, line)
         yield needs(missing_error, missing)
     yield from unknown_names(line.command, line.arguments, " ".join(texts))
+    yield from line_findings(line.command, line.arguments)
 
 
 def _read(

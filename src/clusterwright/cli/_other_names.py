@@ -75,6 +75,11 @@ _ALIASES = {
     "safetensors": "hf huggingface transformers st",
     "dcp": "distributed sharded fsdp torch.distributed",
     "hgx": "dgx h100 h200 b200 superpod",
+    "google-cloud": "gcp google gce",
+    "aws": "amazon ec2",
+    "azure": "microsoft",
+    "alibaba": "aliyun",
+    "tencent": "qcloud",
     "university": "campus uni department",
 }
 

@@ -108,6 +108,32 @@ def _parse_switch(text: str) -> None:
     require_shape(text)
 
 
+def _parse_currency(text: str) -> None:
+    from clusterwright.catalog.currencies import require_currency
+
+    require_currency(text)
+
+
+def _parse_exchange_rate(text: str) -> None:
+    from clusterwright.catalog.exchange import read_exchange_rate
+
+    read_exchange_rate(text, _("units of the currency"))
+
+
+def _parse_cloud(text: str) -> None:
+    from clusterwright.catalog.exchange import cloud_prices
+    from clusterwright.catalog.user_catalog import slug
+    from clusterwright.cli._other_names import alias_of
+    from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
+
+    clouds = sorted({slug(price.cloud) for price in cloud_prices()})
+    if slug(text) not in clouds:
+        alias = alias_of(text, clouds)
+        fix = _("write {name}", name=alias) if alias else unknown_name_fix(text, clouds)
+        message = _("`{name}` is no cloud whose prices are known", name=text)
+        raise WrightError.from_code("not-a-choice", message, fix, exit_code=EXIT_USAGE)
+
+
 def _parse_figures(texts: tuple[str, ...]) -> None:
     from clusterwright.plan.cost.cost import require_figures
 
@@ -129,4 +155,7 @@ Release = Annotated[str, _parsed_by(_parse_release)]  # of Slurm, with a table o
 Os = Annotated[str, _parsed_by(_parse_os)]
 PrecisionText = Annotated[str, _parsed_by(_parse_precision)]  # any spelling that a table may have
 SwitchText = Annotated[str, _parsed_by(_parse_switch)]
+Currency = Annotated[str, _parsed_by(_parse_currency)]
+ExchangeRateText = Annotated[str, _parsed_by(_parse_exchange_rate)]
+Cloud = Annotated[str, _parsed_by(_parse_cloud)]
 Figures = Annotated[tuple[str, ...], _parsed_by(_parse_figures)]

@@ -235,10 +235,11 @@ def read(typed: Common, file: Path | None) -> tuple[Cluster, SessionOptions]:
                 job=job.name,
             )
         )
-    return cluster, _session_options(typed, cluster, job)
+    return cluster, session_options(typed, cluster, job)
 
 
-def _session_options(typed: Common, cluster: Cluster, job: Job | None) -> SessionOptions:
+def session_options(typed: Common, cluster: Cluster, job: Job | None) -> SessionOptions:
+    """Return the options of a session; raise WrightError for one that the cluster does not have."""
     from clusterwright.config.job import Environment
     from clusterwright.launch.dev import SessionOptions
 

@@ -10,9 +10,7 @@ from clusterwright import plugins
 from clusterwright.config.field import Section, refuse, setting
 from clusterwright.config.names import (
     AccountName,
-    ArrayRange,
     CommandItem,
-    Earlier,
     HostPath,
     HttpAddress,
     Identifier,
@@ -24,6 +22,7 @@ from clusterwright.config.names import (
 )
 from clusterwright.config.parallel import Parallel
 from clusterwright.config.quantities import Duration, Frequency, MemoryCheckpointFrequency, Size, Standstill
+from clusterwright.config.submission import ArrayRange, Earlier
 from clusterwright.i18n import _
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.launchers import __path__ as launcher_folders

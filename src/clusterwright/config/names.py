@@ -36,8 +36,6 @@ _SHA256 = r"[0-9a-f]{64}"
 _SLURM_KEY = r"[A-Z][A-Za-z0-9]{2,63}"
 _PACKAGE = r"[a-z0-9][a-z0-9+._-]{1,127}"  # Debian policy 5.6.1; RPM's are alike
 _START = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"  # scontrol(1) StartTime
-_ARRAY = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?(,[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?)*(%[1-9][0-9]*)?"
-_EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
 # Addresses of services; none has a user, a password or a query, which would be secrets in a file.
 _HTTP = rf"https?://{_LABEL}(\.{_LABEL}){{0,9}}(:[1-9][0-9]{{0,4}})?(/[A-Za-z0-9._~/-]{{0,255}})?"
 _OBJECTS = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.()/-]{0,512})?"  # S3's bucket naming rules
@@ -317,18 +315,6 @@ VariableName = Annotated[
         _VARIABLE, N_("an environment variable name"), N_("use letters, digits and _, the first no digit")
     ),
     AfterValidator(_no_launcher_variable),
-]
-ArrayRange = Annotated[
-    str,
-    *matching(_ARRAY, N_("an array range"), N_('write a range for --array: "0-9", "1,3,5" or "0-9%2"')),
-]
-Earlier = Annotated[
-    str,
-    *matching(
-        _EARLIER,
-        N_("a job id or a run"),
-        N_('write a job id in quotes, such as "1234", or the name of a run'),
-    ),
 ]
 ModuleName = Annotated[
     str, *matching(_MODULE, N_("a Python module"), N_("use a name such as transformers or my.data"))

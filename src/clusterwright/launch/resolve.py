@@ -220,7 +220,7 @@ def _typed_location(location: Location, typed: Mapping[str, str], source: Source
     from clusterwright.config.source import dotted
 
     for path, option in typed.items():
-        if location.path == path or location.path.startswith(f"{path}."):
+        if location.path == path or location.path.startswith((f"{path}.", f"{path}[")):
             return Location(option)
     loc = next((loc for loc in source.spots if dotted(loc) == location.path), None) if source else None
     if source and loc:

@@ -76,7 +76,7 @@ def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:
         raise _refused(
             "code-folder",
             _("the code folder {folder} does not exist", folder=top),
-            _("set an existing folder: `code: {folder: .}`"),
+            _("set an existing folder: `code: {folder: .}`, or --code ."),
         )
     names = [name for name in _listed(top) if not _left_out(name, (*code.exclude, *PRIVATE))]
     if not names:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from clusterwright.config.job import Job
-from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
 from clusterwright.i18n import _
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
@@ -74,15 +74,29 @@ def local_line(program: Sequence[str]) -> str:
 
 
 def require_script(job: Job, base_folder: Path) -> None:
-    """Check that the script of a command line exists in the folder of the code.
+    """Check that the folder of the code exists and has the script of the command line.
 
     A script elsewhere may exist on the hosts only, and passes.
 
     Raises:
-        WrightError: `script-missing`, with the closest name.
+        WrightError: `code-folder`, or `script-missing` with the closest name.
     """
     if job.recipe or job.code is None or job.environment.workdir:
         return
+    folder = base_folder / job.code.folder
+    findings = []
+    if not folder.is_dir():
+        message = _("the code folder {folder} does not exist", folder=folder.resolve())
+        fix = _("set an existing folder: `code: {folder: .}`, or --code .")
+        findings.append(Finding("code-folder", message, fix))
+        folder = base_folder  # where the script is searched in its place
+    findings += _missing_script(job, folder)
+    if findings:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
+
+
+def _missing_script(job: Job, folder: Path) -> Iterator[Finding]:
+    """Yield a finding if the folder does not have the script of the job."""
     from clusterwright.launch.lines.source import script_name
 
     name = script_name(job)
@@ -90,12 +104,11 @@ def require_script(job: Job, base_folder: Path) -> None:
         return
     if name not in (job.command or job.program or ()):  # a module may be installed
         return
-    folder = base_folder / job.code.folder
     if (folder / name).exists() or not folder.is_dir():
         return
     scripts = [path.name for path in folder.glob("*.py")][:1000]
     guess = closest_name(name, scripts)
-    raise WrightError.from_code(
+    yield Finding(
         "script-missing",
         _("there is no script `{script}` in {folder}", script=name, folder=folder.resolve()),
         _("did you mean `{suggestion}`?", suggestion=guess)
@@ -103,7 +116,6 @@ def require_script(job: Job, base_folder: Path) -> None:
         else _(
             "write the path of the script from this folder, or name the folder of the code with --code FOLDER"
         ),
-        exit_code=EXIT_USAGE,
     )
 
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter, validators
 
 from clusterwright.cli._live_names import GPUS, GROUPS, MODELS
 from clusterwright.cli._numbers import Ratio
-from clusterwright.cli._quantities import Rate
+from clusterwright.cli._quantities import Cloud, Currency, ExchangeRateText, Rate
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Optimizer, Precision, Protocol
 
@@ -82,10 +82,10 @@ class MoneyOptions:
     """The currency in which money is printed."""
 
     currency: Annotated[
-        str, Parameter(help="Currency of all money, such as CNY; default: that of the prices, USD.")
+        Currency, Parameter(help="Currency of all money, such as CNY; default: that of the prices, USD.")
     ] = ""
     exchange_rate: Annotated[
-        str,
+        ExchangeRateText,
         Parameter(help="Units of the currency for one USD; default: the dated rate of the catalog."),
     ] = ""
 
@@ -93,6 +93,19 @@ class MoneyOptions:
     def code(self) -> str:
         """Return the code of the currency in capitals; "" without one."""
         return self.currency.strip().upper()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RentOptions(MoneyOptions):
+    """The cloud to rent from, and the currency."""
+
+    cloud: Annotated[
+        Cloud,
+        Parameter(
+            help="Rent from this cloud: aws, azure, google-cloud, lambda, coreweave, tencent or alibaba; "
+            "default: the range of the market."
+        ),
+    ] = ""
 
 
 def read_money(
@@ -139,6 +152,8 @@ def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training,
 
     findings: list[Finding] = []
     user_catalog = attempt(lambda: load_user_catalog(machine_options.catalog), findings)
+    if findings:  # names that only this file has would be unknown
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
     requested_training = attempt(lambda: training(**vars(work), catalog=user_catalog), findings)
     machine = attempt(lambda: machine_for(machine_options, user_catalog), findings)
     if findings or requested_training is None or machine is None:

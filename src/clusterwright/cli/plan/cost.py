@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import date
 from math import isfinite, isinf
 from pathlib import Path
@@ -15,7 +15,7 @@ from cyclopts.validators import Number
 from clusterwright.cli._live_names import GPUS
 from clusterwright.cli._quantities import Figures
 from clusterwright.cli._show import show_heading, show_json, show_note, show_table, show_text
-from clusterwright.cli.plan._inputs import NODES, MoneyOptions, show_rates, write_table
+from clusterwright.cli.plan._inputs import NODES, RentOptions, show_rates, write_table
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -26,17 +26,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.cost.report import CostOption, Costs
 
 
-@dataclass(frozen=True, kw_only=True)
-class RentOptions(MoneyOptions):
-    """The cloud to rent from, and the currency."""
-
-    cloud: Annotated[
-        str,
-        Parameter(
-            help="Rent from this cloud: aws, azure, google-cloud, lambda, coreweave, tencent or alibaba; "
-            "default: the range of the market."
-        ),
-    ] = ""
+_MARKET = RentOptions()
 
 
 def cost(
@@ -45,7 +35,7 @@ def cost(
     nodes: Annotated[int, Parameter(validator=NODES)],
     hours: Annotated[float, Parameter(validator=Number(gt=0, lte=8760))] = 5000,
     figure: Figures = (),
-    rent_options: Annotated[RentOptions, Parameter(name="*")] = RentOptions(),
+    rent_options: Annotated[RentOptions, Parameter(name="*")] = _MARKET,
     catalog: Path | None = None,
     html: Path | None = None,
     json: bool = False,

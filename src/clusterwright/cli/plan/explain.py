@@ -114,7 +114,7 @@ def explain(
     from clusterwright.plan.predict.pages import render_html
 
     explanation = explained(
-        *(_of_row(row, machine_options) if row else _of_options(run_options, machine_options))
+        *(_of_row(row, machine_options) if row else options_run(run_options, machine_options))
     )
     if html:
         write_table(html, render_html(explanation))
@@ -141,7 +141,8 @@ def _of_row(location: str, machine_options: MachineOptions) -> tuple[Run, tuple[
     )
 
 
-def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tuple[Run, tuple[str, ...]]:
+def options_run(run_options: RunOptions, machine_options: MachineOptions) -> tuple[Run, tuple[str, ...]]:
+    """Return the run that the options describe, with notes; raise WrightError for one that cannot be."""
     from clusterwright.catalog.hf import model_of
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.cli.plan._inputs import machine_for

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clusterwright.config.hostlists import MAX_NAME, ascending_ranges
 from clusterwright.config.names import expand_valid
-from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, unreadable_fix
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name, unreadable_fix
 from clusterwright.file_arguments import read_argument
 from clusterwright.i18n import _
 
@@ -85,9 +85,9 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
         fields = line.partition("#")[0].split()
         if fields:
             parsed = _hosts_of(fields)
-            if isinstance(parsed, str):
+            if isinstance(parsed, _WrongLine):
                 location = Location(name, number, len(line) - len(line.lstrip()) + 1, source=line)
-                invalid.append(_invalid(parsed, location))
+                invalid.append(_invalid(parsed.message, location, fix=parsed.fix))
             else:
                 location = Location(name, number, source=line)
                 invalid += _repeated(parsed, location, lines_by_host)
@@ -147,12 +147,22 @@ def _is_inventory(text: str) -> bool:
     return re.search(r"(?m)^\s*\[[A-Za-z_][\w:-]*\]\s*$|\sansible_[a-z_]+=", text) is not None
 
 
-def _hosts_of(fields: list[str]) -> list[SlotHost] | str:
-    """Return the hosts of one line of a hostfile; a text that says what is wrong if the line is none."""
+@dataclass(frozen=True, slots=True)
+class _WrongLine:
+    """What is wrong with a line, and what to write; without a fix, the forms of a line are named."""
+
+    message: str
+    fix: str = ""
+
+
+def _hosts_of(fields: list[str]) -> list[SlotHost] | _WrongLine:
+    """Return the hosts of one line of a hostfile, or what is wrong with the line."""
     match = _HOST.fullmatch(fields[0])
     if match is None:
-        return _("`{text}` is not a host", text=fields[0])
+        return _WrongLine(_("`{text}` is not a host", text=fields[0]))
     slots = int(match["slots"]) if match["slots"] else None
+    if wrong := _other_form(match["names"], fields, has_slots=slots is not None):
+        return wrong
     for field in fields[1:]:
         key, equals, value = field.partition("=")
         if counted := _SLOTS.fullmatch(field):
@@ -160,22 +170,46 @@ def _hosts_of(fields: list[str]) -> list[SlotHost] | str:
         elif key in _COUNTS and equals:
             return _wrong_slots(value)
         elif not _IGNORED.fullmatch(field):
-            return _("a hostfile has no `{field}`", field=key + equals)
+            guess = closest_name(key, ("slots", "max_slots")) if equals else None
+            fix = _("did you mean `{suggestion}`?", suggestion=f"{guess}={value}") if guess else ""
+            return _WrongLine(_("a hostfile has no `{field}`", field=key + equals), fix)
     text = match["names"]
     names = expand_valid(text) if "[" in text else (text,)
     if slots == 0:
         return _wrong_slots("0")
     if not names and (ascending := ascending_ranges(text)) != text:
-        return _("`{text}` has a descending range; it is {ascending}", text=text, ascending=ascending)
+        return _WrongLine(
+            _("`{text}` has a descending range; it is {ascending}", text=text, ascending=ascending)
+        )
     if not names or not all(_NAME.fullmatch(name) for name in names):
-        return _("`{text}` is not a host", text=text)
+        return _WrongLine(_("`{text}` is not a host", text=text))
     return [SlotHost(name, slots, match["user"]) for name in names]
 
 
-def _wrong_slots(value: str) -> str:
-    return _("the number of slots is `{value}`, which is not a number from 1 to 9999", value=value)
+def _other_form(name: str, fields: list[str], *, has_slots: bool) -> _WrongLine | None:
+    """Return what is wrong with a line of /etc/hosts, and with one that has its slots twice; None for another line."""
+    if len(fields) > 1 and _NAME.fullmatch(fields[1]) and _is_address(fields[0]):
+        message = _("`{line}` is a line of /etc/hosts, with an address and names", line=" ".join(fields))
+        return _WrongLine(message, _("write one of them: {line}", line=fields[1]))
+    counts = [field for field in fields[1:] if field.partition("=")[0] in _COUNTS]
+    if len(counts) + has_slots > 1:
+        message = _("{host} has its slots twice", host=name)
+        return _WrongLine(message, _("write {line}", line=f"{name} {counts[0]}"))
+    return None
 
 
-def _invalid(message: str, *places: Location) -> Finding:
-    fix = _("write one host a line: `host`, `host slots=8`, `host:8` or `user@host`; # starts a comment")
+def _is_address(text: str) -> bool:
+    """Return True for an IP address, also for one with a number above 255."""
+    return re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", text) is not None
+
+
+def _wrong_slots(value: str) -> _WrongLine:
+    message = _("the number of slots is `{value}`, which is not a number from 1 to 9999", value=value)
+    return _WrongLine(message, _("write the number of GPUs of the host: slots=8"))
+
+
+def _invalid(message: str, *places: Location, fix: str = "") -> Finding:
+    fix = fix or _(
+        "write one host a line: `host`, `host slots=8`, `host:8` or `user@host`; # starts a comment"
+    )
     return Finding("hostfile-line", message, fix, places)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.config.slurm_rules.conf import ConfEntry, Setting, SlurmConf, minutes
 from clusterwright.config.slurm_rules.registry import Problem, Severity, rule
+from clusterwright.errors import closest_name
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError, format_slurm_time, parse_duration
 
@@ -131,7 +132,9 @@ def time_invalid(conf: SlurmConf) -> Iterator[Problem]:
 
 
 def _closest_time(value: str) -> str:
-    """Return Slurm's form of a duration with units such as 3d or 12h; one day for other texts."""
+    """Return Slurm's form of a duration with units such as 3d or 12h, or the word that is meant; else one day."""
+    if word := closest_name(value.lower(), ("infinite", "unlimited")):
+        return word.upper()
     try:
         duration_s = parse_duration(value.lower())
     except QuantityError:
