@@ -100,7 +100,11 @@ def test_a_jump_of_the_temperature_is_not_a_rate(tmp_path):
     alert = {"exp_labels": labels, "exp_annotations": {"description": description.replace(template, "+23")}}
     case = {"eval_time": "10m", "alertname": "GpuTooHot", "exp_alerts": [alert]}
     test = {"interval": "15s", "input_series": [{"series": series, "values": "70x30 93x20"}]}
-    text = {"rule_files": ["rules"], "evaluation_interval": "15s", "tests": [{**test, "alert_rule_test": [case]}]}
+    text = {
+        "rule_files": ["rules"],
+        "evaluation_interval": "15s",
+        "tests": [{**test, "alert_rule_test": [case]}],
+    }
     (tmp_path / "test").write_text(json.dumps(text))
     done = run(tmp_path, "test", "rules", "test")
 
