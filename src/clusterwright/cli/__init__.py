@@ -223,7 +223,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 
 def _complete() -> NoReturn:
-    """Print the names that a shell's completion script asks for, in the protocol of Cyclopts, and exit with 0."""
+    """Print the names that a shell's completion script requests, in the protocol of Cyclopts, and exit with 0."""
     from clusterwright.cli._live_names import limit_time
 
     limit_time()

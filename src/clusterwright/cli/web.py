@@ -93,7 +93,7 @@ def web(
 def _change_users(cluster: Cluster, members: Members) -> int:
     """Add or remove a user of the web page; return EXIT_OK, or EXIT_FAILED if the user to remove does not exist.
 
-    A new user's password is asked for.
+    A prompt reads a new user's password.
     """
     from clusterwright.monitor.web.users import create_user
 

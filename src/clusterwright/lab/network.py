@@ -122,7 +122,7 @@ def machine_networks() -> dict[str, str]:
 
 
 def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the networks that this machine uses, each with a text that says whose it is.
+    """Return the networks that this machine uses, each with a text that names its owner.
 
     They are parsed from `ip -json addr` and `ip -json route`, without the default route, which covers all.
     """

@@ -40,7 +40,7 @@ class CheckpointHost:
     def run_action(self, action: str, run_or_folder: str, options: dict[str, Any]) -> dict[str, Any]:
         """Run an action of run_checkpoints.py, such as `list`, on the host, and return its JSON result.
 
-        The name of a run or the path of a folder says which checkpoints.
+        The name of a run or the path of a folder selects the checkpoints.
 
         Raises:
             WrightError: there is no such run, no Python or torch on the host, or no answer.

@@ -119,7 +119,7 @@ def plan_changes(tables: Tables, values: Mapping[str, str]) -> tuple[BiosChange,
 
 
 def _value(host: str, table: Mapping[str, Any], name: str, text: str) -> Value | Finding:
-    """Return the text as a value in the type of the BIOS attribute, or a Finding that says why it cannot be set.
+    """Return the text as a value in the type of the BIOS attribute, or a Finding with the reason that it cannot be set.
 
     The attribute does not exist, is read-only or does not take this value. `table` is what Redfish reports of the host.
     """

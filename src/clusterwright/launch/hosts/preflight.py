@@ -193,7 +193,7 @@ def _listed(value: Any) -> Sequence[Any]:
 def _survey(remote: Remote, name: str, python: str, folder: str, token: str) -> dict[str, Any] | Problem:
     """Return the facts that a program on the host reports, with `skew_s`, by which its clock is ahead; else a Problem.
 
-    A Problem says why there are none: no login, no Python, or an output that is not the program's.
+    The Problem is no login, no Python, or an output that is not the program's.
     """
     began = time.time()
     result = Host(remote, name).run(

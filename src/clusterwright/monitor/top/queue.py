@@ -44,7 +44,7 @@ class View:
         )
 
     def select(self, jobs: Iterable[JobView]) -> list[JobView]:
-        """Return the jobs that match the view's filter, user and search words, sorted as the view says."""
+        """Return the jobs that match the view's filter, user and search words, sorted in the view's order."""
         return sorted(filter(self._has, jobs), key=_SORTS[self.sort], reverse=self.turned)
 
     def _has(self, job: JobView) -> bool:

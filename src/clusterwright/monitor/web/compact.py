@@ -172,7 +172,7 @@ def whole(snapshot: Snapshot) -> dict[str, Json]:
 
 
 def missing_row(line: str) -> dict[str, Json]:
-    """Return by language the text of a line of `Snapshot.missing`, which says what the snapshot lacks."""
+    """Return by language the text of a line of `Snapshot.missing`, which names what the snapshot lacks."""
     row: dict[str, Json] = {}
     for lang in LANGUAGES:
         with in_language(lang):

@@ -113,9 +113,8 @@ def _local(evidence: RunEvidence, beat: str) -> RunState:
 def _by_slurm(evidence: RunEvidence, beat: str) -> RunState:
     """Return a run's state by its jobs in Slurm: allocated before pending before ended ones.
 
-    `beat` says why the heartbeat is late, or is empty. Without an allocated or pending job the run is canceled if that
-    was
-    requested, and lost without any job.
+    `beat` is the reason that the heartbeat is late, or is empty. Without an allocated or pending job the run is
+    canceled if that was requested, and lost without any job.
     """
     jobs = evidence.jobs or ()
     if any(job.phase == ALLOCATED for job in jobs):

@@ -21,7 +21,7 @@ HIDDEN = "Password"  # the type of attributes that are neither read nor written
 
 
 def main() -> int:
-    """Read or set BIOS settings of hosts, as the JSON order on stdin says, and print the answer as JSON; return 0."""
+    """Read or set BIOS settings of hosts by the JSON order on stdin, and print the answer as JSON; return 0."""
     order = json.load(sys.stdin.buffer)
     sys.stdout.write(json.dumps(answer(order)) + "\n")
     return 0

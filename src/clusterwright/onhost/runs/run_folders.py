@@ -206,9 +206,8 @@ def is_answer(result: processes.Result) -> bool:
 def own_job_ids(run: str) -> List[str]:
     """Return the ids of the run's jobs that belong to its owner by Slurm's records.
 
-    Ids of another user, or that Slurm cannot be asked about, are left out. Slurm prints a task of an array, or a part
-    of a
-    heterogeneous job, by one of several ids, so each of them counts.
+    Ids of another user, or for which neither squeue nor sacct answers, are left out. Slurm prints a task of an array,
+    or a part of a heterogeneous job, by one of several ids, so each of them counts.
     """
     ids, owner = job_ids(run), owner_of(run)
     queried: List[str] = []

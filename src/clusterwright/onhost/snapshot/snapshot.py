@@ -20,7 +20,7 @@ Document = Dict[str, Any]
 
 
 def main() -> int:
-    """Print the cluster's present state as JSON, as far as the request in the first argument asks for it; return 0."""
+    """Print the cluster's present state as JSON, as far as the request in the first argument names it; return 0."""
     request = json.loads(sys.argv[1])
     sys.stdout.write(json.dumps(document(request)) + "\n")
     return 0

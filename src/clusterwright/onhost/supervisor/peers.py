@@ -231,7 +231,7 @@ class Peers:
     def _admit(self, peer: Peer, message: wire.Message) -> None:
         """Admit the agent of a host that is ready, as a JOINED event.
 
-        If it has reconnected it replaces its old connection; a second agent of a host is told to end.
+        If it has reconnected it replaces its old connection; a second agent of a host is ordered to end.
         """
         previous = self.by_host.get(peer.host)
         if previous and previous.pid != peer.pid:

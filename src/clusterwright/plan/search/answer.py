@@ -104,7 +104,7 @@ def _nothing_divides(training: Training, machine: Machine, refused: Mapping[str,
 def loses(plan: Plan, best: Plan) -> str:
     """Return one sentence on why a layout is slower than the best: the part of its time that grew most.
 
-    Of a layout that is not slower it says that the order of ties decides.
+    For a layout that is not slower it states that the order of ties decides.
     """
     total, least = float(plan.time.total), float(best.time.total)
     grown = {name: float(getattr(plan.time, name)) - float(getattr(best.time, name)) for name in TIME}

@@ -69,7 +69,7 @@ class Inquiry:
     def receive(self, host: str, ranks: Sequence[Mapping[str, Any]], repeat_s: float, now: float) -> None:
         """Store a host's report of its stalled ranks; it is valid until its repetition in `repeat_s`.
 
-        A report without ranks says that all of them make progress.
+        A report without ranks means that all of them make progress.
         """
         self._reports[host] = (
             now + repeat_s + LATE_S if ranks else now,
