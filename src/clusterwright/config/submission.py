@@ -14,7 +14,7 @@ from clusterwright.i18n import N_, _
 _RANGE = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?"
 _ARRAY = rf"{_RANGE}(,{_RANGE})*(%[1-9][0-9]*)?"
 _EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
-_OF_SBATCH = re.compile(r"(after\w*):([\w:+.-]+)")
+_WITH_CONDITION = re.compile(r"(after\w*):([\w:+.-]+)")
 
 
 def _ascending(text: str) -> str:
@@ -30,11 +30,11 @@ def _ascending(text: str) -> str:
 
 def _without_condition(value: object) -> object:
     """Return the value unchanged; refuse a condition of sbatch, such as afterok:1234."""
-    match = _OF_SBATCH.fullmatch(value) if isinstance(value, str) else None
+    match = _WITH_CONDITION.fullmatch(value) if isinstance(value, str) else None
     if not match:
         return value
     jobs = ",".join(re.split(r"[:+]", match[2]))
-    message = _("`{value}` has a condition of sbatch", value=value)
+    message = _("`{value}` has a condition of Slurm", value=value)
     if match[1] == "afterok":
         raise refuse("bad-name", message, _("write {jobs}: each must finish successfully", jobs=jobs))
     fix = _(
