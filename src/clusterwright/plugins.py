@@ -78,7 +78,7 @@ def folder(plugin: Plugin) -> Path:
     except Exception as error:
         raise plugin.error(f"{type(error).__name__}: {error}") from error
     if spec is None or not spec.submodule_search_locations:
-        raise plugin.error(_("there is no package `{module}`", module=plugin.module))
+        raise plugin.error(_("Python has no package `{module}`", module=plugin.module))
     return Path(next(iter(spec.submodule_search_locations)))
 
 

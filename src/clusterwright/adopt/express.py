@@ -304,7 +304,7 @@ def _other_lines(conf: SlurmConf, left_out: list[LeftOut]) -> None:
     for file, entry in conf.entries:
         if file == "slurm.conf" and entry.key.lower() in _REPEATABLE_KEYS:
             reason = (
-                _("the node groups of the partitions have its nodes")
+                _("the node groups of the partitions in the cluster file have the nodes of that NodeSet")
                 if entry.key == "NodeSet"
                 else _("the cluster file has no states of nodes")
             )

@@ -158,5 +158,5 @@ def _people(host: RecordedHost, users: frozenset[str]) -> Iterator[tuple[Line, s
         if is_person and row[0] not in users and FIRST_ID <= int(row[2]) <= LAST_ID:
             yield (
                 ("/etc/passwd", number, f"{row[0]} uid={row[2]}"),
-                _("the account is of no user in the file; the host keeps it"),
+                _("no user of the cluster file has this account; the host keeps the account"),
             )

@@ -112,7 +112,7 @@ def _row(kind: Kind, root: Schema, path: str, node: Schema, *, required: bool) -
     full = resolved(node, root)
     default = _("required") if required else written(full["default"]) if "default" in full else _(NOT_SET)
     if default == "{}" and properties(full, root):
-        default = _("the defaults of its fields")
+        default = _("the defaults of the fields of this section")
     example = written((full.get("examples") or ("",))[0])
     return Field(kind, path, _(full["description"]), takes(full, root), default, example, full["cost"])
 

@@ -30,7 +30,7 @@ _PROBLEMS = {
     "tab": N_("the line has a tab"),
     "quote": N_("the quote has no end"),
     "bracket": N_("the bracket has no end"),
-    "closed": N_("the value goes on after its end"),
+    "closed": N_("text follows after the end of the value"),
     "colon": N_("the key has no colon with a space after it"),
     "value": N_("the value is not in quotes"),
     "indent": N_("the indentation is that of no section"),

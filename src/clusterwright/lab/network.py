@@ -154,7 +154,9 @@ def clashes(layout: LabLayout, used_subnets: dict[str, str]) -> tuple[Finding, .
                 other=subnet,
                 owner=owner,
             ),
-            _("choose another subnet in the cluster file, or remove what uses it"),
+            _(
+                "choose another subnet in the cluster file, or remove the interface or route that uses this one"
+            ),
         )
         for bridge in layout.bridges
         for subnet, owner in used_subnets.items()

@@ -28,7 +28,7 @@ def require_program(arguments: Sequence[str], options: Sequence[str] = ()) -> No
     if program.endswith(".py") and not re.search(r"\s", program) and not os.access(program, os.X_OK):
         message = _("`{script}` is a Python script, not a program", script=program)
         fix = _(
-            "write python before it: {line}",
+            "write python before the script: {line}",
             line=shlex.join(("wright", "train", *options, "--", "python", *arguments)),
         )
         raise _refusal(message, fix)

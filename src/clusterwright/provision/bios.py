@@ -239,7 +239,8 @@ class BiosApply:
         boots = {host: result.out.strip() for host, result in results.items() if result.ok}
         unreachable = [host for host in hosts if host not in boots]
         troubles = dict.fromkeys(
-            unreachable, _("the host does not respond: reboot it; the settings wait for that")
+            unreachable,
+            _("the host does not respond: reboot the host, which then applies the pending settings"),
         )
         reboots = Reboots(
             self.bios.cluster, remote, self.clock, self.on_progress, self.when, boot_s=self.boot_s

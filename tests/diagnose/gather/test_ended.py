@@ -368,7 +368,7 @@ def test_the_memory_of_a_running_job_is_compared_with_its_limit():
     (diagnosis, *_) = judge(read([sstat], knowledge()))
 
     assert diagnosis.mode == "host-oom/near-limit"
-    assert "62 GiB of a memory limit of 64 GiB" in diagnosis.cause
+    assert "62 GiB of its memory limit of 64 GiB" in diagnosis.cause
     assert any("sstat --parsable --allsteps -j 7" in command for _, command in remote.calls)
 
 

@@ -64,7 +64,7 @@ def find_sources(arguments: Sequence[str]) -> list[LogSource]:
     if not streams and all(map(_is_empty, files)):
         raise WrightError.from_code(
             "file-unreadable",
-            _("{paths}: no line is in it, so there is no diagnosis", paths=", ".join(arguments)),
+            _("{paths}: the log has no line, so there is no diagnosis", paths=", ".join(arguments)),
             _("name a log with lines, or the job itself, as its id or the name of its run"),
             exit_code=EXIT_USAGE,
         )

@@ -9,7 +9,7 @@ from clusterwright.lab.demo.report import DemoReport
 def headline(report: DemoReport) -> tuple[str, str]:
     """Return the headline of the demo's page, in English and Chinese: the fault and the outcome, or that it failed."""
     if report.fault is None or not report.ok:
-        return bilingual("The demo did not do all that it claims.")
+        return bilingual("The demo did not achieve all that it verifies.")
     step = report.fault["at_step"]
     if report.mode == "lab":
         return bilingual(

@@ -109,7 +109,7 @@ def host_problems(
         )
     if survey["torch"] is None:
         yield Problem(
-            name, _("the host's Python has no PyTorch"), _("install torch there for the same Python")
+            name, _("the host's Python has no PyTorch"), _("install torch on that host for the same Python")
         )
     if survey["gpus"] and len(survey["gpus"]) < job.gpus_per_node:
         yield Problem(
@@ -258,7 +258,7 @@ def _network(surveys: Mapping[str, Mapping[str, Any]]) -> IPv4Network:
         raise WrightError.from_code(
             "hosts-unfit",
             _("no network has an address of each host: {hosts}", hosts=listed),
-            _("name each machine once, by its address in a network of all"),
+            _("name each machine once in the hostfile, by its address in a network that all hosts share"),
         )
     return network
 
@@ -290,7 +290,7 @@ def _unreached(
                 peer,
                 _("{host} cannot connect to {place}", host=name, place=endpoints[peer]),
                 _(
-                    "open ports {first}-{last} and the ephemeral ones for {network} in its firewall",
+                    "open ports {first}-{last} and the ephemeral ports for {network} in the firewall of the host",
                     first=FIRST_PORT,
                     last=LAST_PORT,
                     network=network,

@@ -283,7 +283,7 @@ def _first_job(run: Path) -> str:
     raise WrightError.from_code(
         "hosts-not-started",
         _("no supervisor of the run has started: {text}", text=" / ".join(lines) or _("the logs are empty")),
-        _("read {folder}/logs and job.out there", folder=run),
+        _("read {folder}/logs and {folder}/job.out", folder=run),
     )
 
 

@@ -246,7 +246,9 @@ def _notes(cluster: Cluster, base: _Base, release: Release | None) -> Iterator[s
         return
     if base.python != "3" and not _is_same_system(base.system, cluster.platform):
         yield _(
-            "no CUDA image has {os} of the hosts: {system} in its place", os=cluster.os, system=base.system
+            "NVIDIA has no CUDA image of {os}, the system of the hosts: the image has {system} in its place",
+            os=cluster.os,
+            system=base.system,
         )
     if software.cuda and not _is_prefix(software.cuda, release.cuda):
         yield _(

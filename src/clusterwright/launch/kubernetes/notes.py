@@ -135,11 +135,9 @@ def _of_checkpoints(job: Job) -> Iterator[str]:
 
 def _of_environment(job: Job, cluster: Cluster) -> Iterator[str]:
     if names := left_out(job, cluster):
-        yield _(
-            "variables {names}: they name devices of hosts, which pods do not have", names=", ".join(names)
-        )
+        yield _("the variables {names} name devices of hosts, which pods do not have", names=", ".join(names))
     if job.environment.modules:
-        yield _("environment.modules: install what they load into the image")
+        yield _("environment.modules: install into the image what the modules load")
     if job.container and job.container.mounts:
         yield _(
             "container.mounts: pods mount only the cluster's shared folders; "

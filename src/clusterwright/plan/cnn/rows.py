@@ -111,7 +111,12 @@ def _batch(
     fill = per_gb * (1.0 if precision in HALF else 0.5)
     free_bytes = chip.memory_bytes - demand(net).parameters * STATE_BYTES
     batch = max(1, round(free_bytes / 1e9 * fill))
-    notes.append(_("no batch given: assumed {batch} per GPU, what its memory holds", batch=batch))
+    notes.append(
+        _(
+            "no batch given: assumed {batch} per GPU, the batch that fits into the memory of the GPU",
+            batch=batch,
+        )
+    )
     return batch
 
 

@@ -92,7 +92,7 @@ def node_kw(gpu: Gpu, server: Server) -> Estimate:
     """
     parts_w = node_power(node_of(gpu, server.gpus, nics=server.nics)).wall_w
     low, high = sorted((parts_w, server.power_w or parts_w))
-    source = _("sum of its parts, and {source}", source=server.source)
+    source = _("the sum of the parts' prices, and {source}", source=server.source)
     return Estimate(low / 1e3, (low + high) / 2e3, high / 1e3, "kW", source)
 
 

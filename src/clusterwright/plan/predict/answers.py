@@ -27,7 +27,7 @@ _MEANINGS = {
     memory.Definition.ALLOCATED: N_("peak memory: allocated, maximum over GPUs"),
     memory.Definition.LAST_RANK: N_("peak memory: allocated, last rank"),
     memory.Definition.RESERVED: N_("peak memory: reserved by the allocator"),
-    memory.Definition.TOTAL: N_("peak memory: as nvidia-smi shows it"),
+    memory.Definition.TOTAL: N_("peak memory as nvidia-smi shows it"),
 }
 _GIB = 2**30
 _DIGITS = 6  # significant digits of a predicted number

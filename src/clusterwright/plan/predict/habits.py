@@ -94,7 +94,7 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
     if chunks > 1:
         cells.note(
             _(
-                "no interleaving given: assumed {chunks}, usual where layers and microbatches allow it",
+                "no interleaving given: assumed {chunks}, usual if layers and microbatches allow it",
                 chunks=chunks,
             )
         )

@@ -193,4 +193,4 @@ def _why_stage(*, fits_on_nodes: bool, pays: bool, slow: float, is_replicated: b
             "the files into shards",
             times=slow,
         )
-    return _("the shared file system is fast enough; stage only to relieve it for others")
+    return _("the shared file system is fast enough; use `stage: local` only to relieve it for other jobs")

@@ -133,7 +133,7 @@ def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) ->
             step_list.append(UpgradeStep("slurmctld", (host.name,), backups, then))
     compute = [host.name for host in cluster.hosts("compute") if host.name in todo]
     for hosts in in_batches(compute, batch):
-        then = _("each slurmd is registered with the new version and its jobs still run")
+        then = _("each slurmd has registered with the new version, and the jobs of its host still run")
         step_list.append(UpgradeStep("slurmd", hosts, "", then))
     clients = tuple(host.name for host in cluster.hosts("login") if host.name in todo)
     if clients:

@@ -224,7 +224,7 @@ def account_settings(cluster: Cluster) -> Iterator[Clash]:
         for name, entry in getattr(cluster, section).items():
             for key in entry.options:
                 if key not in settings:
-                    message = _("sacctmgr has no setting `{key}` here", key=key)
+                    message = _("sacctmgr has no setting `{key}` for this entry", key=key)
                     fix = unknown_name_fix(key, tuple(settings), "")
                     yield Clash("unknown-name", message, fix, ((section, name, "options", key),))
 

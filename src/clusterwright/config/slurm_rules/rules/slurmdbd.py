@@ -29,7 +29,7 @@ def _top(conf: SlurmConf, key: str) -> Setting:
 def storage_type_missing(conf: SlurmConf) -> Iterator[Problem]:
     """slurmdbd.conf has a StorageType: slurmdbd does not start otherwise."""
     if _FILE in conf.files and not conf.line_of("StorageType", _FILE) and not conf.has_unread:
-        yield Problem(_top(conf, "StorageType"), _("there is no StorageType"), _STORAGE)
+        yield Problem(_top(conf, "StorageType"), _("the file slurmdbd.conf has no StorageType"), _STORAGE)
 
 
 @rule(
@@ -55,7 +55,7 @@ def dbd_host_missing(conf: SlurmConf) -> Iterator[Problem]:
     """slurmdbd.conf has a DbdHost, which must be specified."""
     has_host = conf.line_of("DbdHost", _FILE) or conf.line_of("DbdAddr", _FILE)
     if _FILE in conf.files and not has_host and not conf.has_unread:
-        yield Problem(_top(conf, "DbdHost"), _("there is no DbdHost"), "DbdHost=head")
+        yield Problem(_top(conf, "DbdHost"), _("the file slurmdbd.conf has no DbdHost"), "DbdHost=head")
 
 
 @rule(

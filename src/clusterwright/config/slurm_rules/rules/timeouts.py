@@ -142,7 +142,7 @@ def over_time_unlimited(conf: SlurmConf) -> Iterator[Problem]:
     """OverTimeLimit is a number of minutes; with UNLIMITED no job ends at its time limit."""
     setting = conf.line_of("OverTimeLimit")
     if setting and setting.value.lower() in ("unlimited", "infinite"):
-        yield Problem(setting, _("no job ends at its time limit"), remove(setting))
+        yield Problem(setting, _("Slurm ends no job at its time limit"), remove(setting))
 
 
 @rule(

@@ -39,7 +39,7 @@ def licenses(facts: Facts) -> Waiting:
     return Waiting(
         "licenses",
         _("Licenses are in use ({licenses}).", licenses=shortage),
-        _("when a job that uses them ends"),
+        _("when a job that uses the licenses ends"),
         update(facts, f"Licenses={available}", description),
         evidence=tuple(
             ("scontrol show licenses", facts.licenses[name].quoted("LicenseName", "Total", "Used", "Free"))

@@ -35,7 +35,8 @@ def priority(facts: Facts) -> Waiting:
         )
         if jobs_ahead
         else _(
-            "Jobs of higher priority are ahead of it (its own priority is {priority}).", priority=job_priority
+            "Jobs of higher priority are ahead of the job (the priority of the job is {priority}).",
+            priority=job_priority,
         )
     )
     return Waiting(
