@@ -172,11 +172,11 @@ class Cluster(Section):
     accounting: Accounting = setting("Accounting by slurmdbd.", cost=Cost.RESTART, default=Accounting)
     teams: dict[AccountName, Team] = setting("Teams by name.", default={})
     users: dict[AccountName, User] = setting("Users by name.", default={})
-    time: Time = setting("Time zone and NTP.", default=Time)
+    time: Time = setting("Time zone and NTP servers of the hosts.", default=Time)
     environments: Environments = setting(
         "Containers, Python environments, modules and caches.", default=Environments
     )
-    jobs: Jobs = setting("Defaults of every training.", default=Jobs)
+    jobs: Jobs = setting("Defaults of every training job on the cluster.", default=Jobs)
     monitoring: Monitoring = setting("Monitoring and alerts.", default=Monitoring)
     heal: Heal = setting("Self-healing.", default=Heal)
     security: Security = setting("Firewall and login security.", default=Security)

@@ -55,14 +55,18 @@ class PythonEnvironment(Section):
         default="/usr/bin/python3", example="/shared/bin/micromamba",
     )  # fmt: skip
     packages: tuple[Requirement, ...] = setting(
-        "Packages, as pip or conda requirements.", default=(), example="[numpy==2.1.3, transformers]"
+        "Packages of the environment, as pip or conda requirements.",
+        default=(),
+        example="[numpy==2.1.3, transformers]",
     )
     requirements: HostPath | None = setting(
         "File of additional packages on shared storage: requirements.txt, or a conda list.",
         default=None, example="/shared/vision/requirements.txt",
     )  # fmt: skip
     wheels: HostPath | None = setting(
-        "Folder of packages for offline installation.", default=None, example="/shared/wheels"
+        "Folder of packages from which the environment is installed without network access.",
+        default=None,
+        example="/shared/wheels",
     )
 
 

@@ -89,9 +89,15 @@ class Checkpoint(Section):
 class Elastic(Section):
     """The range of hosts that the training can run on."""
 
-    min_nodes: int = setting("Minimum hosts to continue with.", example="2", least=1, most=_MAX_NODES)
+    min_nodes: int = setting(
+        "Minimum number of hosts with which the training continues.", example="2", least=1, most=_MAX_NODES
+    )
     max_nodes: int | None = setting(
-        "Maximum hosts to use; default: `nodes`.", default=None, example="8", least=1, most=_MAX_NODES
+        "Maximum number of hosts that the training uses; default: `nodes`.",
+        default=None,
+        example="8",
+        least=1,
+        most=_MAX_NODES,
     )
 
 
@@ -107,7 +113,11 @@ class Recovery(Section):
         default="successor", example="spare",
     )  # fmt: skip
     spare_nodes: int = setting(
-        "Standby hosts in the allocation, for `spare`.", default=0, example="1", least=0, most=_MAX_NODES
+        "Number of standby hosts in the job's allocation, for `on_host_loss: spare`.",
+        default=0,
+        example="1",
+        least=0,
+        most=_MAX_NODES,
     )
     successors: int = setting("Maximum number of successor jobs.", default=5, example="5", least=0, most=1000)
     # Six heartbeats, of which a busy host may miss five; below 2 s a loaded host would be detected as lost.
@@ -163,7 +173,9 @@ class Gradients(Section):
 class Outer(Section):
     """DiLoCo: ranks train independently and synchronize every few steps; for networks slow relative to compute."""
 
-    every: int = setting("Steps between two synchronizations.", example="50", least=1, most=10**6)
+    every: int = setting(
+        "Training steps between two synchronizations of the ranks.", example="50", least=1, most=10**6
+    )
     lr: Annotated[float, Field(gt=0)] = setting(
         "Learning rate of the outer optimizer.",
         default=0.7, example="0.7", most=10,
@@ -182,16 +194,16 @@ class Outer(Section):
 
 
 class Environment(Section):
-    """Environment of the processes."""
+    """Python, modules and environment variables of the processes."""
 
     variables: dict[VariableName, Line] = setting(
         "Environment variables; each value is one line of text.", default={}, example='{OMP_NUM_THREADS: "8"}'
     )
     python: HostPath | None = setting(
-        "Path of Python; default: the cluster's.", default=None, example="/opt/env/bin/python"
+        "Path of the job's Python; default: the cluster's.", default=None, example="/opt/env/bin/python"
     )
     workdir: HostPath | None = setting(
-        "Working directory on the hosts.", default=None, example="/shared/alice/code"
+        "Working directory of the program on the hosts.", default=None, example="/shared/alice/code"
     )
     modules: tuple[Identifier, ...] = setting("Environment modules to load.", default=(), example="[cuda]")
 
@@ -226,7 +238,7 @@ class Code(Section):
 class Data(Section):
     """A folder that the training reads."""
 
-    path: HostPath = setting("Path on shared storage.", example="/shared/data/text")
+    path: HostPath = setting("Path of the folder on shared storage.", example="/shared/data/text")
     stage: Literal["none", "local"] = setting(
         "local: copied to every host's local scratch before the ranks start, which find it below"
         " $CLUSTERWRIGHT_STAGED; the user's next job reuses the copy.",
@@ -292,8 +304,12 @@ class Job(Section):
     elastic: Elastic | None = setting(
         "Range of the number of hosts, for `on_host_loss: shrink`.", default=None
     )
-    recovery: Recovery = setting("Recovery from failed ranks and lost hosts.", default=Recovery)
-    warm: Warm = setting("Warm start of ranks.", default=Warm)
+    recovery: Recovery = setting(
+        "Recovery of the training from failed ranks and lost hosts.", default=Recovery
+    )
+    warm: Warm = setting(
+        "Process on each host with modules imported in advance, from which ranks start faster.", default=Warm
+    )
     launcher: Launcher = setting(
         "".join(f"{name}: {summary}. " for name, summary in registry.summaries().items()).strip(),
         default="agent", example="torchrun",
@@ -303,7 +319,9 @@ class Job(Section):
     outer: Outer | None = setting(
         "Synchronization every few steps (DiLoCo); not set: in each step.", default=None
     )
-    environment: Environment = setting("Environment of the processes.", default=Environment)
+    environment: Environment = setting(
+        "Python, modules and environment variables of the processes.", default=Environment
+    )
     container: Container | None = setting("Container image of the training.", default=None)
     code: Code | None = setting("Code folder that is copied at submission.", default=None)
     array: ArrayRange | None = setting(

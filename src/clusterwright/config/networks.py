@@ -81,12 +81,17 @@ class Network(Section):
     """A network that hosts of the cluster share."""
 
     kind: Literal["ethernet", "roce", "infiniband"] = setting(
-        "Type of the network.", cost=Cost.REBUILD, default="ethernet", example="roce"
+        "Type of the network: Ethernet, RoCE or InfiniBand.",
+        cost=Cost.REBUILD,
+        default="ethernet",
+        example="roce",
     )
     subnet: Subnet = setting(
         "IPv4 subnet (for InfiniBand: of IPoIB).", cost=Cost.REBUILD, example="10.77.0.0/24"
     )
-    rate: Rate = setting("Bandwidth of one host port.", cost=Cost.REBUILD, example="25Gbit/s")
+    rate: Rate = setting(
+        "Bandwidth of one port of a host on this network.", cost=Cost.REBUILD, example="25Gbit/s"
+    )
     fabric: Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized", "ring", "star"] = setting(
         "Topology of the switches.", cost=Cost.REBUILD, default="single-switch", example="rail-optimized"
     )
@@ -184,7 +189,11 @@ class Roce(Section):
 class SubnetManager(Section):
     """A host that runs opensm."""
 
-    host: HostName = setting("A host on the InfiniBand network.", cost=Cost.REBOOT, example="control1")
+    host: HostName = setting(
+        "Host of the InfiniBand network that runs this subnet manager (opensm).",
+        cost=Cost.REBOOT,
+        example="control1",
+    )
     priority: int = setting(
         "Priority of this subnet manager: the highest becomes master, the others are standby.",
         cost=Cost.REBOOT, default=14, example="14", least=0, most=_MOST_SM_PRIORITY,

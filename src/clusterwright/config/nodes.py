@@ -39,7 +39,7 @@ class Disk(Section):
         " metadata and durable data; none: a single disk.",
         cost=Cost.REBUILD, default="none", example="0",
     )  # fmt: skip
-    quota: Quota | None = setting("Quotas; only with `filesystem`.", default=None)
+    quota: Quota | None = setting("Quotas of users on the disk; only with `filesystem`.", default=None)
 
 
 class Firmware(Section):
@@ -81,7 +81,7 @@ class Cpus(Section):
     sockets: int = setting("Processor sockets.", cost=Cost.DRAIN, default=1, example="2", least=1, most=32)
     cores_per_socket: int = setting("Cores per socket.", cost=Cost.DRAIN, example="64", least=1, most=1024)
     threads_per_core: int = setting(
-        "Hardware threads per core.", cost=Cost.DRAIN, default=1, example="2", least=1, most=8
+        "Hardware threads per processor core.", cost=Cost.DRAIN, default=1, example="2", least=1, most=8
     )
 
     @property
@@ -95,7 +95,9 @@ class Gpus(Section):
 
     model: Identifier = setting("GPU model, which is Slurm's GRES type.", cost=Cost.DRAIN, example="a100")
     count: int = setting("GPUs per host.", cost=Cost.DRAIN, example="8", least=1, most=128)
-    memory: Size | None = setting("Memory of one GPU.", cost=Cost.DRAIN, default=None, example="80GiB")
+    memory: Size | None = setting(
+        "Memory of one GPU of the hosts.", cost=Cost.DRAIN, default=None, example="80GiB"
+    )
     devices: HostPath = setting(
         "Path of the device files without their index.",
         cost=Cost.DRAIN, default="/dev/nvidia", example="/dev/nvidia",

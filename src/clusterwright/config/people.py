@@ -79,4 +79,4 @@ class User(Section):
     ssh_keys: tuple[PublicKey, ...] = setting(
         "SSH public keys for login.", default=(), example="[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA alice]"
     )
-    admin: bool = setting("Allow sudo on every host.", default=False, example="true")
+    admin: bool = setting("Allow the user sudo on every host.", default=False, example="true")

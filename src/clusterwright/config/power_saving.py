@@ -18,7 +18,9 @@ PASSWORD = "/etc/slurm/power.password"  # nosec B105 # noqa: S105 (where it lies
 class Program(Section):
     """Power control by programs of the site, called with host names as arguments and retried on failure."""
 
-    kind: Literal["program"] = setting("Programs of the site.", example="program")
+    kind: Literal["program"] = setting(
+        "Programs of the site that power hosts up and down.", example="program"
+    )
     on: HostPath = setting("Program that powers up the hosts in its arguments.", example="/opt/site/on")
     off: HostPath = setting("Program that powers down the hosts in its arguments.", example="/opt/site/off")
     state: HostPath | None = setting(
@@ -34,7 +36,9 @@ class _Bmc(Section):
         "Address of the BMC of each group's first host; the next hosts have the next addresses.",
         example="{a100: 10.0.9.11}",
     )
-    user: Identifier = setting("User name at the BMC.", default="admin", example="slurm")
+    user: Identifier = setting(
+        "User name with which the controller logs in to the BMC.", default="admin", example="slurm"
+    )
     password_file: HostPath = setting(
         "File on the control host with the password in its first line, owned by slurm, mode 0600.",
         default=PASSWORD, example="/etc/slurm/bmc.password",

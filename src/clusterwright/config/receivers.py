@@ -108,7 +108,9 @@ class Email(_Receiver):
         "Recipients.", example="[oncall@example.org]"
     )
     sender: MailAddress = setting("Sender address.", example="cluster@example.org")
-    server: MailServer = setting("Mail server with its port.", example="smtp.example.org:587")
+    server: MailServer = setting(
+        "Mail server that sends the alerts, with its port.", example="smtp.example.org:587"
+    )
     user: Line | None = setting(
         "User name at the mail server; default: no login.", default=None, example="cluster"
     )
@@ -123,7 +125,9 @@ class Webhook(_Receiver):
     """A program of the site that receives Alertmanager's JSON."""
 
     kind: Literal["webhook"] = setting("An Alertmanager webhook.", example="webhook")
-    url: HttpAddress = setting("URL of the webhook.", example="https://alerts.example.org/hook")
+    url: HttpAddress = setting(
+        "URL of the webhook to which alerts are sent.", example="https://alerts.example.org/hook"
+    )
     secret_file: HostPath | None = setting(
         "File on the operator's machine, mode 0600, with the webhook's bearer token; default: no token.",
         default=None, example="/root/secrets/token",

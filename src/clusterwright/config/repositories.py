@@ -61,7 +61,10 @@ class Repository(Section):
         cost=Cost.RESTART, default=None, example="jammy",
     )  # fmt: skip
     components: tuple[Identifier, ...] = setting(
-        "Components of the suite.", cost=Cost.RESTART, default=("main",), example="[main]"
+        "Components of the suite of the package repository, such as main.",
+        cost=Cost.RESTART,
+        default=("main",),
+        example="[main]",
     )
     key: PgpKey | None = setting(
         "Public key that signs the repository, ASCII-armored; required, unless `unsigned` is true.",

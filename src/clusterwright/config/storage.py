@@ -23,7 +23,9 @@ class Quota(Section):
 class _Folder(Section):
     path: HostPath = setting("Mount point on every host.", cost=Cost.DRAIN, example="/shared")
     size: Size | None = setting("Capacity, for planning and checks.", default=None, example="100TB")
-    free: Size = setting("Minimum free space; checks fail below it.", default="1GiB", example="500GB")
+    free: Size = setting(
+        "Minimum free space of the folder; checks fail below it.", default="1GiB", example="500GB"
+    )
 
 
 class Nfs(_Folder):

@@ -91,7 +91,7 @@ class OuterFields(NamedTuple):
 
 
 class EnvironmentFields(NamedTuple):
-    """Environment of the processes."""
+    """Python, modules and environment variables of the processes."""
 
     variables: Dict[str, str] = _EMPTY
     python: Optional[str] = None

@@ -246,7 +246,7 @@ def _incomplete(disk: Disk, loc: Loc) -> tuple[Clash, ...]:
         return (Clash("disk-incomplete", message, fix, ((*loc, "filesystem"),)),)
     option = "raid" if disk.raid != "none" else "quota" if disk.quota else ""
     if option and not disk.filesystem:
-        message = _("{option} needs `filesystem`, which is not set", option=option)
+        message = _("{option} of a disk needs `filesystem`, which is not set", option=option)
         fix = _("add `filesystem: xfs` (only empty disks are formatted), or remove `{option}`", option=option)
         return (Clash("disk-incomplete", message, fix, ((*loc, option),)),)
     return ()
