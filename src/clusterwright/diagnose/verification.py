@@ -17,13 +17,16 @@ def with_verification(
 ) -> Diagnosis:
     """Return a diagnosis that blames a host by output of a job alone, which its user can write, with how to verify it.
 
+    Also one that names no host but is of a host's fault, so that the job is to be repeated elsewhere.
+
     `is_of_user`: whether that user can write the source of this name. A host that is none of `hosts`, the hosts of the
     job if they are known, is not excluded.
     """
-    host = diagnosis.exclude
+    of_unnamed = diagnosis.retry == "elsewhere" and not diagnosis.verify
+    host = diagnosis.exclude or ("HOST" if of_unnamed else "")
     if not host or not diagnosis.evidence or not all(is_of_user(line.source) for line in diagnosis.evidence):
         return diagnosis
-    if hosts and host not in hosts:
+    if diagnosis.exclude and hosts and host not in hosts:
         text = _("{host} is no host of the job, and only output that its user can write names it", host=host)
         return replace(diagnosis, exclude="", verify=text)
     text = _(

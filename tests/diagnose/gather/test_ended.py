@@ -16,7 +16,7 @@ from clusterwright.diagnose.gather.run_findings import add_run_findings
 from clusterwright.diagnose.gather.slurm_records import MARGIN_S, outputs, window
 from clusterwright.diagnose.judge import judge
 from clusterwright.diagnose.knowledge import knowledge
-from clusterwright.diagnose.reading import read
+from clusterwright.diagnose.reading import of_text, read
 from clusterwright.diagnose.reading.line import split_prefix
 from clusterwright.diagnose.reading.read import TimeBudget
 from clusterwright.diagnose.report import format_report
@@ -411,6 +411,19 @@ def test_what_a_user_printed_of_a_host_is_to_be_verified():
     assert said.verify.endswith("before you drain gpu-1, run wright check --hosts gpu-1")
     assert "  verify    only output that the job's user can write shows this" in format_report([said])
     assert said.table()["verify"] == said.verify
+
+
+def test_a_fault_of_a_host_that_a_user_wrote_into_events_is_to_be_verified():
+    """A record of the run can name any host, and the fix is to drain one."""
+    found = gather(cluster(), "control", "/shared/runs", "7")
+    event = "host_lost host=gpu-9 reason=XID 79"
+    lines = (of_text("events of the run", event, kind="event"),)
+    found = replace(found, sources=lines, user_sources=frozenset({"events of the run"}))
+    diagnoses = add_run_findings(found, judge(read(found.sources, knowledge())))
+    (said,) = [one for one in diagnoses if one.mode.endswith("xid-79-fell-off-bus")]
+
+    assert said.exclude == ""
+    assert said.verify.endswith("before you drain HOST, run wright check --hosts HOST")
 
 
 def test_a_host_that_is_none_of_the_job_is_not_excluded():

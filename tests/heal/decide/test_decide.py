@@ -203,6 +203,25 @@ def test_the_share_holds_and_is_said_once(world, acting):
     assert [tell.incident.host for tell in w.told if tell.topic == "held-back"] == ["n2"]
 
 
+def test_a_user_who_fills_disks_delays_drains_but_no_other_repair(world, acting):
+    """Health programs have drained the hosts of her jobs: the share is used up until they are back in service."""
+    w = world(policy=acting(max_unavailable_percent=25))
+    for host in ("n7", "n8"):
+        w.hold(host, "health", "wright: health: disk-full")
+    w.faults = {"n1": {"gpus_answer"}, "n2": {"munge_on_host"}}
+    w.helps = False
+    for _ in range(4):
+        w.tick()
+    before = {(intent.host, intent.action) for intent in w.done}
+    w.free("n8")
+    w.tick()
+
+    assert ("n2", "restart-service") in before
+    assert not {host for host, action in before if action == "drain"}
+    assert [tell.incident.host for tell in w.told if tell.topic == "held-back"] == ["n1"]
+    assert ("n1", "drain") in {(intent.host, intent.action) for intent in w.done}
+
+
 def test_a_fault_of_many_hosts_at_once_is_not_theirs(world, acting):
     """A file server that is gone is no reason to reboot everybody."""
     w = world(policy=acting(max_unavailable_percent=50))

@@ -10,6 +10,7 @@ import pytest
 from clusterwright.catalog.watch.alert import alerts, read, recordings
 from clusterwright.check.kernel.xids import table
 from clusterwright.i18n import bilingual
+from clusterwright.provision.render.monitoring.dashboards import dashboard_files
 from clusterwright.provision.render.monitoring.rules import case_files, rules
 
 promtool = pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not installed (prometheus)")
@@ -163,3 +164,39 @@ def test_what_mutes_an_alert_is_an_alert():
                 source
             )
             assert all(set(equal) <= set(found) for case in alert.cases for found in case.fires), alert.name
+
+
+# Mallory's run claims the job of alice in its files, as a run folder of hers can.
+CLAIMED = {
+    "rule_files": [], "evaluation_interval": "15s",
+    "tests": [{
+        "interval": "15s",
+        "input_series": [
+            {"series": 'clusterwright_job_info{cluster="c",job="7",user="alice",node="n1"}', "values": "1x8"},
+            {"series": 'clusterwright_job_info{cluster="c",job="7",user="alice",node="n2"}', "values": "1x8"},
+            *({"series": f'clusterwright_run_info{{cluster="c",run="{run}",job="7",user="{user}"}}', "values": "1x8"}
+              for run, user in (("hers", "alice"), ("claimed", "mallory"))),
+            *({"series": f'clusterwright_run_data_wait_ratio{{cluster="c",run="{run}"}}', "values": "0.5x8"}
+              for run in ("hers", "claimed")),
+        ],
+    }],
+}  # fmt: skip
+
+
+@promtool
+def test_a_run_is_on_the_page_of_a_job_only_if_the_user_of_the_job_owns_it(tmp_path):
+    """Slurm names the user of a job, the file system the owner of a run; the job of a run is what its files say."""
+    (page,) = [text for path, text in dashboard_files().items() if path.endswith("job.json")]
+    (query,) = {match for match in re.findall(r'"expr": "((?:[^"\\]|\\.)*data_wait(?:[^"\\]|\\.)*)"', page)}
+    expression = json.loads(f'"{query}"').replace("$cluster", "c").replace("$job", "7")
+    document = json.loads(json.dumps(CLAIMED))
+    document["tests"][0]["promql_expr_test"] = [
+        {
+            "expr": f"count by (run) ({expression})", "eval_time": "1m",
+            "exp_samples": [{"labels": '{run="hers"}', "value": 1}],
+        }
+    ]  # fmt: skip
+    (tmp_path / "test.json").write_text(json.dumps(document))
+    done = run(tmp_path, "test", "rules", "test.json")
+
+    assert done.returncode == 0, done.stderr + done.stdout
