@@ -187,7 +187,7 @@ CLAIMED = {
 def test_a_run_is_on_the_page_of_a_job_only_if_the_user_of_the_job_owns_it(tmp_path):
     """Slurm names the user of a job, the file system the owner of a run; the job of a run is what its files say."""
     (page,) = [text for path, text in dashboard_files().items() if path.endswith("job.json")]
-    (query,) = {match for match in re.findall(r'"expr": "((?:[^"\\]|\\.)*data_wait(?:[^"\\]|\\.)*)"', page)}
+    (query,) = set(re.findall(r'"expr": "((?:[^"\\]|\\.)*data_wait(?:[^"\\]|\\.)*)"', page))
     expression = json.loads(f'"{query}"').replace("$cluster", "c").replace("$job", "7")
     document = json.loads(json.dumps(CLAIMED))
     document["tests"][0]["promql_expr_test"] = [
