@@ -7,6 +7,7 @@ import pytest
 from clusterwright.check.drains import drain
 from clusterwright.heal.observation import HostStatus
 from clusterwright.heal.slurm_text import findings_of, jobs_of, node_of, nodes_of, with_record
+from clusterwright.slurm.states import parse_node_state
 
 SIGNED = "[root@2026-11-23T03:00:00]"
 
@@ -114,3 +115,15 @@ def test_no_name_or_comment_makes_a_job_one_that_can_be_requeued(place, text):
     (job,) = jobs_of("7|RUNNING|eve||n1\n").values()
 
     assert not with_record(job, record).can_requeue
+
+
+@pytest.mark.parametrize(
+    ("state", "out"),
+    [
+        ("IDLE+POWERED_DOWN", False), ("IDLE+DRAIN+POWERED_DOWN", True), ("IDLE+DRAIN+POWERING_DOWN", False),
+        ("IDLE+DRAIN", True), ("IDLE+POWERING_UP", False), ("IDLE", False),
+    ],
+)  # fmt: skip
+def test_a_drained_host_is_out_although_it_is_powered_down(state, out):
+    """Such as one that failed to boot: it counts toward the share of hosts that may be out of service."""
+    assert HostStatus("n1", parse_node_state(state)).out is out

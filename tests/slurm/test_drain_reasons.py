@@ -23,6 +23,8 @@ SIGNED = "[root@2026-11-23T03:00:00]"
         ("wright: apply 20261123T030000Z", "command", "apply"),
         ("wright: it leaves the cluster", "command", "remove-hosts"),
         ("wright: power: failed boots: 3: x", "command", "power"),
+        ("wright: power: (no answer)", "command", "power"),
+        ("wright: healthy after the repair", "person", ""),
         ("a fan is loud", "person", ""),
     ],
 )

@@ -30,8 +30,10 @@ class HostStatus:
 
     @property
     def out(self) -> bool:
-        """True if no new job can start on the node; a node in power saving does not count."""
-        return not (self.state.is_available or self.state.is_power_saving)
+        """True if no new job can start on the node; one in power saving counts only if it is drained and powered down."""
+        if self.state.is_power_saving and not (self.state.is_drained and self.state.is_powered_down):
+            return False
+        return not self.state.is_available
 
     @property
     def drained(self) -> bool:

@@ -11,6 +11,7 @@ APPLY = "wright: apply"
 REMOVE_HOSTS = "wright: it leaves the cluster"
 POWER = "wright: power: "
 _COMMANDS = {HEAL: "heal", SPARE: "spare", APPLY: "apply", REMOVE_HOSTS: "remove-hosts", POWER: "power"}
+_WORD_END = r"(?!(?<=\w)\w)"  # `wright: healthy again` of an administrator is no reason of `wright: heal`
 
 _SIGNED = re.compile(r"(.*?) \[([\w.$-]+)@(\S+)\]\s*")
 _HEALTH = re.compile(
@@ -80,7 +81,7 @@ def parse_drain_reason(reason: str) -> DrainReason:
         return DrainReason("health", "", health, user, time, parse_faults(health))
     if _HOOKS.match(text):
         return DrainReason("hooks", "", text, user, time, (DrainFault("hooks", text),))
-    command = next((name for begin, name in _COMMANDS.items() if text.startswith(begin)), "")
+    command = next((name for begin, name in _COMMANDS.items() if re.match(begin + _WORD_END, text)), "")
     if command:
         rule = _RULE.match(text)
         faults = (DrainFault(rule.group(1).replace("_", "-"), text),) if rule else ()  # type: Tuple[DrainFault, ...]
