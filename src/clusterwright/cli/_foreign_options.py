@@ -94,6 +94,15 @@ _ENDLESS = {
 }
 _HOSTS = "--limit -l --hosts --host -H -w --nodelist --node --only"
 _INSTEAD = {
+    "report cluster": {
+        "--team --account -A --group": N_("write the team as an argument: wright report team {value}"),
+        "--job --run -j": N_("write the job as an argument: wright report job {value}"),
+    },
+    "cancel": {
+        "--all -a --user -u --me --mine --users --state -t": N_(
+            "leave out {option} and name a job: wright cancel JOB; `wright jobs` lists them, with their users"
+        )
+    },
     "apply": {_HOSTS: _ALL_HOSTS},
     "rollback": {_HOSTS: _ALL_HOSTS},
     **dict.fromkeys(("top", "web", "mcp", "heal watch"), _ENDLESS),
@@ -241,8 +250,9 @@ def _replacement(
         (text for names, text in _INSTEAD.get(command, {}).items() if name in names.split()), ""
     ):
         argument = _argument_of(tokens, valid_options)
+        count = value if value.isdecimal() else 20
         return _(instead).format(
-            option=option, argument=argument or "JOB", count=value if value.isdecimal() else 20
+            option=option, argument=argument or "JOB", count=count, value=shlex.quote(value)
         )
     if (
         name in _NODES.split()

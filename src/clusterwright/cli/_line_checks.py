@@ -83,6 +83,11 @@ def _train(values: Values) -> list[Finding]:
     cluster = None if values.keys() & {"--local", "--hostfile"} else _cluster(values)
     overrides = Typed(**_fields(Typed, values)).overrides()
     resolved = _attempt(findings, lambda: resolve_job(program, overrides, cluster))
+    option = next((name for name in ("--local", "--hostfile") if name in values), "")
+    if resolved and option:
+        from clusterwright.launch.local import require_supervised
+
+        _attempt(findings, lambda: require_supervised(resolved.job, option))
     if resolved:
         _attempt(findings, lambda: require_script(resolved.job, resolved.base_folder))
     return findings
@@ -130,6 +135,27 @@ def _verify(values: Values) -> list[Finding]:
     return findings
 
 
+def _log(values: Values) -> list[Finding]:
+    from clusterwright.cli._connection import local_run
+    from clusterwright.diagnose.reading.finding import is_named_like_file
+    from clusterwright.errors import unknown_name_fix
+
+    findings: list[Finding] = []
+    sources: Sequence[str] = values.get("SOURCES") or [values.get("JOB", "")]
+    for source in map(str, sources):
+        if (
+            not is_named_like_file(source)
+            or Path(source).exists()
+            or local_run(source, values.get("--cluster"))
+        ):
+            continue
+        files = [str(path) for path in sorted(Path(source).parent.glob("*"))[:1000] if path.is_file()]
+        logs = [path for path in files if Path(path).suffix == Path(source).suffix]
+        fix = unknown_name_fix(source, logs, _("name a file that exists"))
+        findings.append(Finding("file-unreadable", _("no such file: {path}", path=source), fix))
+    return findings
+
+
 def _tune(values: Values) -> list[Finding]:
     from clusterwright.cli.tune import Common
 
@@ -155,6 +181,8 @@ _CHECKS: Mapping[str, Callable[[Values], list[Finding]]] = {
     "plan explain": _explain,
     "checkpoints list": _verify,
     "checkpoints verify": _verify,
+    "why": _log,
+    "logs": _log,
     "tune network": _tune,
     "tune training": _tune,
 }

@@ -90,10 +90,14 @@ def _parse_os(text: str) -> None:
     from clusterwright.platforms.replaced import replaced
 
     if text not in (names := platform_names()) and not replaced(text):
+        releases = [name for name in names if name.startswith(f"{text.lower()}-")]
         message = _("`{name}` is not a supported operating system", name=text)
-        raise WrightError.from_code(
-            "not-a-choice", message, unknown_name_fix(text, names), exit_code=EXIT_USAGE
+        fix = (
+            _("choose one of {choices}", choices=", ".join(releases))
+            if releases
+            else unknown_name_fix(text, names)
         )
+        raise WrightError.from_code("not-a-choice", message, fix, exit_code=EXIT_USAGE)
 
 
 def _parse_precision(text: str) -> None:

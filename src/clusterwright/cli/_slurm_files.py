@@ -40,6 +40,9 @@ def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tupl
             paths += _of_slurm(file)
         except WrightError as error:
             findings += error.findings
+    if root and not root.is_dir():
+        message = _("{option}no such file: {path}", option="--root: ", path=root)
+        findings.append(Finding("file-unreadable", message, _("name a folder that exists, such as /")))
     if findings:
         raise SpecError(*findings)
     return tuple(_source(path, path.name, root, _DEEPEST) for path in paths)

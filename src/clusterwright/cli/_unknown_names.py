@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RESULTS = ("--out", "--html", "--csv", "--svg", "--cables", "--metrics")  # options that name a file to write
 _FILES = ("--html", "--csv", "--svg")  # never a folder
 _LONGEST = 200  # characters of a path in a message
-_NOT_READ = (*RESULTS, "--users", "--root", "--cluster")  # created, or judged on its own
+_NOT_READ = (*RESULTS, "--users", "--cluster")  # created, or judged on its own
 # Commands that need the cluster file of this folder if none is named; the latter also work with any Slurm cluster.
 _OF_FILE = (
     "render",

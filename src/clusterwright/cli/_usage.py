@@ -52,7 +52,7 @@ _SUFFIXED = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGbBtT])")
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
 _UNIT = re.compile(r"[kMGTP]?B|[KMGTP]iB|Gbit/s|GB/s|[kM]?W|s|m|min|h|d|w")
 _SPECS = (".yaml", ".yml")
-_UNITS = {"%": "0.01", "s": "1", "ms": "0.001", "us": "0.000001", "min": "60", "h": "3600"}
+_UNITS = {"s": "1", "ms": "0.001", "us": "0.000001", "m": "60", "min": "60", "h": "3600"}
 _LIMIT = re.compile(r"Must be (>=|<=|>|<) (\S+)")  # of Cyclopts
 
 
@@ -321,14 +321,14 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
             if is_integer
             else _("{option}: `{value}` is not a number", option=option, value=value)
         )
-        if not is_integer and (spelling := share_spelling(value)):
+        meaning = _meaning(error, error.argument)
+        if not is_integer and (spelling := share_spelling(value) or _without_unit(value, option, meaning)):
             return message, _("write {number}", number=prefix + spelling)
         if spelling := number_spelling(value, is_integer=is_integer):
             return message, _("write {number}", number=prefix + spelling)
         example = "8" if is_integer else "1.5"
         fix = _("write digits only, such as {number}", number=prefix + example)
-        meaning = "" if prefix else _meaning(error, error.argument)
-        return message, f"{fix} ({meaning})" if meaning else fix
+        return message, fix if prefix else f"{fix} ({meaning})"
     choices = [choice for choice in get_args(error.target_type) if isinstance(choice, str)]
     if not choices:
         return "", ""
@@ -344,6 +344,15 @@ def share_spelling(text: str) -> str:
     """Return a percentage as a share of 1, 5% as 0.05; empty for another text."""
     match = _PERCENTAGE.fullmatch(text.strip().replace(",", "."))
     return f"{(Decimal(match[1]) / 100).normalize():f}" if match else ""
+
+
+def _without_unit(text: str, option: str, meaning: str) -> str:
+    """Return a time as seconds or a power as watts, for an option that takes these; empty for another text."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|us|min|[smhW])", text.strip())
+    is_seconds = re.search(r"\b[Ss]econds\b|秒", meaning)
+    if match and (option.endswith("-w") if match[2] == "W" else is_seconds):
+        return f"{(Decimal(match[1]) * Decimal(_UNITS.get(match[2], '1'))).normalize():f}"
+    return ""
 
 
 def number_spelling(text: str, *, is_integer: bool) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
+from clusterwright.cli._quantities import Size
 from clusterwright.cli._show import show_error, show_text
 from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
@@ -38,7 +39,7 @@ def why(
     *sources: Annotated[str, Parameter(allow_leading_hyphen=True), RUNS_AND_HOSTS],
     all: Annotated[bool, Parameter(name="--all")] = False,  # noqa: A002 (the flag's name)
     json: bool = False,
-    mem: str = "",
+    mem: Size = "",
     cluster: Path | None = None,
 ) -> int:
     """Explain why a run failed, a job is pending or a node is out of service, with the log lines as evidence.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from clusterwright import plugins
 from clusterwright.config.field import Section, refuse, setting
@@ -19,17 +20,67 @@ from clusterwright.config.names import (
     ModuleName,
     ObjectAddress,
     VariableName,
+    matching,
 )
 from clusterwright.config.parallel import Parallel
 from clusterwright.config.quantities import Duration, Frequency, MemoryCheckpointFrequency, Size, Standstill
-from clusterwright.config.submission import ArrayRange, Earlier
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.launchers import __path__ as launcher_folders
 from clusterwright.units import GiB, MiB
 
 _MAX_NODES = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
 _YEAR_S = 366 * 86400
+
+
+_RANGE = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?"
+_ARRAY = rf"{_RANGE}(,{_RANGE})*(%[1-9][0-9]*)?"
+_EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
+_OF_SBATCH = re.compile(r"(after\w*):([\w:+.-]+)")
+
+
+def _ascending(text: str) -> str:
+    """Return the array unchanged; refuse a range from a higher to a lower number, which has no runs."""
+    for part in text.partition("%")[0].split(","):
+        low, _hyphen, high = part.partition(":")[0].partition("-")
+        if high and int(low) > int(high):
+            ascending = text.replace(f"{low}-{high}", f"{high}-{low}", 1)
+            message = _("`{text}` has a descending range; it is {ascending}", text=text, ascending=ascending)
+            raise refuse("bad-name", message, _('write "{ascending}"', ascending=ascending))
+    return text
+
+
+def _without_condition(value: object) -> object:
+    """Return the value unchanged; refuse a condition of sbatch, such as afterok:1234."""
+    match = _OF_SBATCH.fullmatch(value) if isinstance(value, str) else None
+    if not match:
+        return value
+    jobs = ",".join(re.split(r"[:+]", match[2]))
+    message = _("`{value}` has a condition of sbatch", value=value)
+    if match[1] == "afterok":
+        raise refuse("bad-name", message, _("write {jobs}: each must finish successfully", jobs=jobs))
+    fix = _(
+        "write {jobs}; {condition} does not exist here: each must finish successfully",
+        jobs=jobs,
+        condition=match[1],
+    )
+    raise refuse("bad-name", message, fix)
+
+
+ArrayRange = Annotated[
+    str,
+    *matching(_ARRAY, N_("an array range"), N_('write a range for --array: "0-9", "1,3,5" or "0-9%2"')),
+    AfterValidator(_ascending),
+]
+Earlier = Annotated[
+    str,
+    BeforeValidator(_without_condition),
+    *matching(
+        _EARLIER,
+        N_("a job id or a run"),
+        N_('write a job id in quotes, such as "1234", or the name of a run'),
+    ),
+]
 
 
 def _check_scalar(value: Any) -> str | int | float | bool:

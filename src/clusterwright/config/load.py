@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # each file's models are imported when one is read (start-up 
 SpecModel = TypeVar("SpecModel", bound=Section)
 
 _ADDRESS = re.compile(r"([a-z]+):/{1,2}(\S+)")  # pathlib makes one slash of two
+_PROGRAMS = ("command", "program", "recipe")  # of which a job has one
 _MOST_ENTRIES = 1000  # of a folder, among which a file with a similar name is searched
 _MOST_BYTES = 16 * 1024 * 1024  # a slurm.conf; the readers of cluster and job files accept less
 
@@ -297,7 +298,7 @@ def _without_invalid(
             section[name] = value
         elif is_required and kind == "cluster" and examples and isinstance(examples[0], tuple):
             return None  # names of other sections: those of an example would be unknown
-        elif examples and (is_required or isinstance(value, tuple)):
+        elif examples and (is_required or isinstance(value, tuple) or name in _PROGRAMS):
             section[name] = examples[0]
     try:
         return model.model_validate(values_copy)

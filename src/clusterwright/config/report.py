@@ -41,11 +41,13 @@ def findings(reason: ValidationError, source: Source, kind: Kind) -> Iterator[Fi
     converter = _Converter(source, kind)
     errors = [(error, path_of(error["loc"], source.values)) for error in reason.errors(include_url=False)]
     misspelled = {converter.intended_path(loc) for error, loc in errors if error["type"] == "extra_forbidden"}
+    misspelled |= {converter.slurm_path(loc) for error, loc in errors if error["type"] == "extra_forbidden"}
     reported_locs: set[Loc] = set()
     for error, loc in errors:
         if error["type"] == "missing" and loc in misspelled:
             continue
-        if loc not in reported_locs and not _echo(loc, source.faulty):
+        rejected_part = loc[:-1] if error["type"] == "extra_forbidden" else loc  # its value does not matter
+        if loc not in reported_locs and not _echo(rejected_part, source.faulty):
             reported_locs.add(loc)
             yield converter.to_finding(error, loc)
 
@@ -176,12 +178,30 @@ class _Converter:
         equivalent = next(
             (key for key, names in _OTHER_KEYS.items() if key in valid_keys and name in names.split()), None
         )
-        if suggestion := equivalent or self._closest_key(loc):
+        if self._kind == "cluster" and (line := self._slurm_line(loc)):
+            fix = _("write {line}", line=line)
+        elif suggestion := equivalent or self._closest_key(loc):
             fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
         else:
             fix = _("remove the key; the valid keys are {valid_keys}", valid_keys=", ".join(valid_keys))
         message = _("{section} has no key `{name}`", section=self._label(section), name=name)
         return self._finding("unknown-key", message, fix, loc, key=True)
+
+    def _slurm_line(self, loc: Loc) -> str:
+        """Return the line for a key of slurm.conf that the section has under another name; empty for other keys."""
+        from clusterwright.config.slurm_spellings import cluster_line
+
+        section: Any = self._source.values
+        for part in loc[:-1]:
+            section = section[part] if has_part(section, part) else {}
+        value = section.get(loc[-1]) if isinstance(section, dict) else None
+        line = cluster_line(str(loc[-1]), value, self._source.location(loc).value or "")
+        return line if line.partition(":")[0] in self._valid_keys(loc[:-1]) else ""
+
+    def slurm_path(self, loc: Loc) -> Loc:
+        """Return the path of the key that a key of slurm.conf means; the path itself for other keys."""
+        line = self._slurm_line(loc) if self._kind == "cluster" else ""
+        return (*loc[:-1], line.partition(":")[0]) if line else loc
 
     def _missing_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])

@@ -10,6 +10,7 @@ from clusterwright.config.clash import Clash, In, is_within, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.environments import starters
 from clusterwright.config.job import Container, Job
+from clusterwright.errors import closest_name
 from clusterwright.i18n import _
 from clusterwright.units import format_duration
 
@@ -27,7 +28,10 @@ def partition_capacity(job: Job, cluster: Cluster) -> Iterator[Clash]:
     if name not in cluster.partitions:
         locs = (In("job", ("partition",)), In("cluster", ("partitions",)))
         yield unknown(_("the job"), _("partition"), name, cluster.partitions, locs)
-        return
+        meant = closest_name(name, cluster.partitions)
+        if meant is None:
+            return
+        name = meant
     for clash in (*_gpus_and_hosts(job, cluster, name), *_time_and_team(job, cluster, name)):
         yield replace(clash, needs=(("partition",),))
 
