@@ -86,3 +86,27 @@ def test_codes_of_currencies_are_accepted(currency):
         exit_on_error=False,
         print_error=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("plan gradients --parameters 1 --step 250ms --hosts 2 --rate 1Gbit/s", "--step 0.25"),
+        ("plan gradients --parameters 1 --step 2min --hosts 2 --rate 1Gbit/s", "--step 120"),
+        ("plan power --gpu h100 --nodes 1 --cpu-w 350W", "--cpu-w 350"),
+        ("bundle --out x.tar --os ubuntu", "ubuntu-20.04, ubuntu-22.04, ubuntu-24.04"),
+        ("report cluster --team vision", "wright report team vision"),
+        ("cancel --all", "wright cancel JOB"),
+        ("why slurm-1.out --mem 64X", "--mem: `64X`"),
+        ("lint slurm.conf --slurm 25 --root ./rootfs", "--root"),
+    ],
+)
+def test_the_fix_is_the_value_that_is_meant(line, fix):
+    """Not only that the value is wrong."""
+    assert any(fix in message for message in messages_of(line)), messages_of(line)
+
+
+def test_a_log_that_does_not_exist_is_answered_with_the_one_that_does(tmp_path):
+    """With the other mistakes of the line."""
+    (tmp_path / "slurm-421.out").write_text("x\n")
+    assert any("did you mean `slurm-421.out`" in text for text in messages_of("why slurm-42.out --mem 64X"))
