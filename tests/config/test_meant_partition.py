@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.config.load import check_job_against, load_cluster
 from clusterwright.config.job import Job
+from clusterwright.config.load import check_job_against, load_cluster
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 
