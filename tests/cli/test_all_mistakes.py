@@ -96,6 +96,7 @@ def test_codes_of_currencies_are_accepted(currency):
         ("plan power --gpu h100 --nodes 1 --cpu-w 350W", "--cpu-w 350"),
         ("bundle --out x.tar --os ubuntu", "ubuntu-20.04, ubuntu-22.04, ubuntu-24.04"),
         ("report cluster --team vision", "wright report team vision"),
+        ("plan fabric --nodes 32 --gpu h100 --nic-rate 400GB/s", "400Gbit/s"),
         ("cancel --all", "wright cancel JOB"),
         ("why slurm-1.out --mem 64X", "--mem: `64X`"),
         ("lint slurm.conf --slurm 25 --root ./rootfs", "--root"),

@@ -9,8 +9,16 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.i18n import _
-from clusterwright.units import QuantityError, parse_duration, parse_power, parse_rate, parse_size
+from clusterwright.units import (
+    QuantityError,
+    format_rate,
+    parse_duration,
+    parse_power,
+    parse_rate,
+    parse_size,
+)
 
+_FASTEST_PORT = 1.6e12  # bit/s
 _VERSION = re.compile(r"\d+(?:[.-]\d+)+\S*")
 
 
@@ -138,6 +146,14 @@ def _parse_cloud(text: str) -> None:
         raise WrightError.from_code("not-a-choice", message, fix, exit_code=EXIT_USAGE)
 
 
+def _parse_port_rate(text: str) -> None:
+    rate = parse_rate(text)
+    if rate > _FASTEST_PORT and text.strip().endswith("B/s"):
+        message = _("`{text}` is {rate}, more than any network port has", text=text, rate=format_rate(rate))
+        fix = _("write the rate in bits: {rate}", rate=text.strip().replace("B/s", "bit/s"))
+        raise QuantityError(message, fix)
+
+
 def _parse_figures(texts: tuple[str, ...]) -> None:
     from clusterwright.plan.cost.cost import require_figures
 
@@ -147,6 +163,7 @@ def _parse_figures(texts: tuple[str, ...]) -> None:
 Duration = Annotated[str, _parsed_by(parse_duration)]
 Size = Annotated[str, _parsed_by(parse_size)]
 Rate = Annotated[str, _parsed_by(parse_rate)]
+PortRate = Annotated[str, _parsed_by(_parse_port_rate)]  # of a network port
 Power = Annotated[str, _parsed_by(parse_power)]
 Share = Annotated[str, _parsed_by(_parse_share)]
 BigCount = Annotated[str, _parsed_by(_parse_count)]  # 52k, 1.5M, 1e9

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import HOSTS, PARTITIONS
-from clusterwright.cli._quantities import Duration, Hostlist, Rate
+from clusterwright.cli._quantities import Duration, Hostlist, PortRate
 from clusterwright.i18n import _, _n
 from clusterwright.plan.inputs import Protocol
 
@@ -45,7 +45,7 @@ class NetworkOptions:
         ),
     ] = None
     nic_rate: Annotated[
-        Rate | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: the cluster file's.")
+        PortRate | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: the cluster file's.")
     ] = None
 
     def applied_to(self, cluster: Cluster) -> Cluster:

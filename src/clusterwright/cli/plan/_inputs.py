@@ -11,7 +11,7 @@ from cyclopts import Parameter, validators
 
 from clusterwright.cli._live_names import GPUS, GROUPS, MODELS
 from clusterwright.cli._numbers import Ratio
-from clusterwright.cli._quantities import Cloud, Currency, ExchangeRateText, Rate
+from clusterwright.cli._quantities import Cloud, Currency, ExchangeRateText, PortRate
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Optimizer, Precision, Protocol
 
@@ -62,7 +62,7 @@ class MachineOptions:
         Parameter(help="Network ports per node; default: those of the vendor's system.", validator=POSITIVE),
     ] = None
     nic_rate: Annotated[
-        Rate | None,
+        PortRate | None,
         Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system."),
     ] = None
     oversubscription: Annotated[

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
 from clusterwright.cli._numbers import Count, CountOrZero, Ratio
-from clusterwright.cli._quantities import Rate, SwitchText
+from clusterwright.cli._quantities import PortRate, SwitchText
 from clusterwright.cli.plan._fabric_output import show, topology
 from clusterwright.cli.plan._inputs import OF_NODE, MoneyOptions, read_money, read_rate, show_rates
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -45,7 +45,7 @@ class Join:
         Parameter(help="Network ports per node; default: those of the vendor's system.", validator=OF_NODE),
     ] = None
     nic_rate: Annotated[
-        Rate | None,
+        PortRate | None,
         Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system."),
     ] = None
     network: Annotated[
