@@ -98,7 +98,6 @@ def test_codes_of_currencies_are_accepted(currency):
         ("report cluster --team vision", "wright report team vision"),
         ("plan fabric --nodes 32 --gpu h100 --nic-rate 400GB/s", "400Gbit/s"),
         ("cancel --all", "wright cancel JOB"),
-        ("why slurm-1.out --mem 64X", "--mem: `64X`"),
         ("lint slurm.conf --slurm 25 --root ./rootfs", "--root"),
     ],
 )
@@ -110,4 +109,4 @@ def test_the_fix_is_the_value_that_is_meant(line, fix):
 def test_a_log_that_does_not_exist_is_answered_with_the_one_that_does(tmp_path):
     """With the other mistakes of the line."""
     (tmp_path / "slurm-421.out").write_text("x\n")
-    assert any("did you mean `slurm-421.out`" in text for text in messages_of("why slurm-42.out --mem 64X"))
+    assert any("did you mean `slurm-421.out`" in text for text in messages_of("logs slurm-42.out --follow=x"))

@@ -141,6 +141,10 @@ def _log(values: Values) -> list[Finding]:
     from clusterwright.errors import unknown_name_fix
 
     findings: list[Finding] = []
+    if "--mem" in values:
+        from clusterwright.cli.why import memory_limit
+
+        _attempt(findings, lambda: memory_limit(values["--mem"]))
     sources: Sequence[str] = values.get("SOURCES") or [values.get("JOB", "")]
     for source in map(str, sources):
         if (

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
-from clusterwright.cli._quantities import Size
 from clusterwright.cli._show import show_error, show_text
 from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
@@ -39,7 +38,7 @@ def why(
     *sources: Annotated[str, Parameter(allow_leading_hyphen=True), RUNS_AND_HOSTS],
     all: Annotated[bool, Parameter(name="--all")] = False,  # noqa: A002 (the flag's name)
     json: bool = False,
-    mem: Size = "",
+    mem: str = "",
     cluster: Path | None = None,
 ) -> int:
     """Explain why a run failed, a job is pending or a node is out of service, with the log lines as evidence.
@@ -77,7 +76,7 @@ def why(
     if not sources or any(_is_file(source) for source in sources):
         if set(sources) <= {"-"}:
             _require_text()
-        diagnoses = log(*(sources or ("-",)), memory_bytes=_memory_bytes(mem), warn=show_error)
+        diagnoses = log(*(sources or ("-",)), memory_bytes=memory_limit(mem), warn=show_error)
         return answer(diagnoses, everything=all, as_json=json)
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
 
@@ -122,7 +121,7 @@ def _require_text() -> None:
         )
 
 
-def _memory_bytes(text: str) -> int | None:
+def memory_limit(text: str) -> int | None:
     """Return the bytes of a memory limit as Slurm or Clusterwright writes it (`64G`, `64GiB`); None for no text.
 
     Raises:
