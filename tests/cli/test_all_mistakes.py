@@ -109,4 +109,4 @@ def test_the_fix_is_the_value_that_is_meant(line, fix):
 def test_a_log_that_does_not_exist_is_answered_with_the_one_that_does(tmp_path):
     """With the other mistakes of the line."""
     (tmp_path / "slurm-421.out").write_text("x\n")
-    assert any("did you mean `slurm-421.out`" in text for text in messages_of("logs slurm-42.out --follow=x"))
+    assert any("did you mean `slurm-421.out`" in text for text in messages_of("logs slurm-42.out --zzqq"))

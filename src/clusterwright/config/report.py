@@ -189,7 +189,7 @@ class _Converter:
 
     def _slurm_line(self, loc: Loc) -> str:
         """Return the line for a key of slurm.conf that the section has under another name; empty for other keys."""
-        from clusterwright.config.slurm_spellings import cluster_line
+        from clusterwright.config.other_files import cluster_line
 
         section: Any = self._source.values
         for part in loc[:-1]:

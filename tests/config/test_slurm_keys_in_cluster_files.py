@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.config.load import load_cluster, load_job
-from clusterwright.config.slurm_spellings import cluster_line
+from clusterwright.config.other_files import cluster_line
 from clusterwright.errors import SpecError
 
 
