@@ -28,6 +28,7 @@ def _site(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CLUSTERWRIGHT_CLUSTER", raising=False)
     (tmp_path / "site.yaml").write_text(SITE)
+    (tmp_path / "job.yaml").write_text("name: a\ncommand: [train.py]\nnodes: 1\ngpus_per_node: 1\ntime: 1h\n")
     (tmp_path / "train.py").write_text("print()\n")
     (tmp_path / "runs" / "gpt").mkdir(parents=True)
 
@@ -57,6 +58,7 @@ def messages_of(line):
             ["--nodes", "code folder", "did you mean `train.py`"],
         ),
         ("train --nodes two --set checkpoint.evry=10m -- python train.py", ["--nodes", "`evry`"]),
+        ("train job.yaml --local --nodes two --set checkpoint.evry=10m --set time 2h", ["--nodes", "`evry`"]),
         ("train --nodes two --hostfile hosts.bad -- python train.py", ["--nodes", "hosts.bad"]),
         ("dev --time noon --gpus 16 --environment nope --cluster site.yaml", ["--time", "16 GPUs", "`nope`"]),
         (

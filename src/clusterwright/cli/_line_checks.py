@@ -81,7 +81,10 @@ def _train(values: Values) -> list[Finding]:
     if not program:
         return findings
     cluster = None if values.keys() & {"--local", "--hostfile"} else _cluster(values)
-    overrides = Typed(**_fields(Typed, values)).overrides()
+    if program[0].endswith((".yaml", ".yml")):
+        program = program[:1]  # what follows is a mistake of its own, as is --set without =
+    assignments = tuple(text for text in values.get("--set", ()) if "=" in text)
+    overrides = Typed(**_fields(Typed, {**values, "--set": assignments})).overrides()
     resolved = _attempt(findings, lambda: resolve_job(program, overrides, cluster))
     option = next((name for name in ("--local", "--hostfile") if name in values), "")
     if resolved and option:
