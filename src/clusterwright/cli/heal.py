@@ -221,13 +221,12 @@ def _propose(file: Path | None, *, local: bool, json: bool) -> int:
     observation = loop.observe_all()
     if not (observation.slurm or json or local):
         require_lab(target.cluster)
-    first_decision = decide(observation, past, loop.policy, loop.rules)
-    confirmed = dataclasses.replace(
-        past, witnesses=first_decision.witnesses, incidents=first_decision.incidents
-    )
-    _show_plan(
-        loop, decide(observation, confirmed, loop.policy, loop.rules), slurm=observation.slurm, json=json
-    )
+    first = decide(observation, past, loop.policy, loop.rules)
+    confirmed = dataclasses.replace(past, witnesses=first.witnesses, incidents=first.incidents)
+    second = decide(observation, confirmed, loop.policy, loop.rules)  # does not repeat notifications of the first
+    notifications = (*first.notifications, *second.notifications)
+    decision = dataclasses.replace(second, notifications=notifications)
+    _show_plan(loop, decision, slurm=observation.slurm, json=json)
     return EXIT_OK if observation.slurm else EXIT_FAILED
 
 
