@@ -51,12 +51,12 @@ def _ascending(text: str) -> str:
 
 
 def _without_condition(value: object) -> object:
-    """Return the value unchanged; refuse a condition of sbatch, such as afterok:1234."""
+    """Return the value unchanged; refuse a condition of Slurm, such as afterok:1234."""
     match = _OF_SBATCH.fullmatch(value) if isinstance(value, str) else None
     if not match:
         return value
     jobs = ",".join(re.split(r"[:+]", match[2]))
-    message = _("`{value}` has a condition of sbatch", value=value)
+    message = _("`{value}` has a condition of Slurm", value=value)
     if match[1] == "afterok":
         raise refuse("bad-name", message, _("write {jobs}: each must finish successfully", jobs=jobs))
     fix = _(
