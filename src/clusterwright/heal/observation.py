@@ -30,7 +30,7 @@ class HostStatus:
 
     @property
     def out(self) -> bool:
-        """True if no new job can start on the node; one in power saving counts only if it is drained and powered down."""
+        """True if no new job can start on the node; one in power saving counts only if drained and powered down."""
         at_rest = self.state.is_power_saving and not (self.state.is_drained and self.state.is_powered_down)
         return not (at_rest or self.state.is_available)
 
