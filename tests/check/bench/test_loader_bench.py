@@ -11,6 +11,7 @@ import pytest
 import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.loader import figures, loader
 from clusterwright.check.bench.stage import StageAnswer
+from clusterwright.i18n import in_language
 
 PROGRAM = Path(folder.__file__).parent / "loader.py"
 
@@ -93,3 +94,12 @@ def test_figures_keep_the_number_of_workers():
 
     assert (found.quantity, found.value) == ("samples from files, cold", 5.0)
     assert found.conditions == {"workers": 4, "sample_bytes": 10}
+
+
+def test_a_quantity_has_the_same_name_in_all_languages():
+    """So that a bench of Chinese output is compared with one of English output."""
+    row = {"kind": "files", "cache": "cold", "workers": 4, "samples_per_s": 5.0}
+    with in_language("zh"):
+        (found,) = figures(StageAnswer(0, json.dumps({"rates": [row], "sample_bytes": 10}), ""))
+
+    assert found.quantity == "samples from files, cold"

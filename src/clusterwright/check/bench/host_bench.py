@@ -17,7 +17,10 @@ from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
 @dataclass(frozen=True, slots=True)
 class BenchFigure:
-    """One quantity that a host measured; a higher value is better."""
+    """One quantity that a host measured; a higher value is better.
+
+    The name of the quantity is a key of the store, and therefore the same in all languages.
+    """
 
     quantity: str
     unit: str

@@ -41,7 +41,7 @@ def figures(answer: StageAnswer) -> tuple[BenchFigure, ...]:
     document = answer.document
     return tuple(
         BenchFigure(
-            _("samples from {source}, {format}", source=row["kind"], format=row["cache"]),
+            f"samples from {row['kind']}, {row['cache']}",
             "1/s",
             row["samples_per_s"],
             {"workers": row["workers"], "sample_bytes": document["sample_bytes"]},

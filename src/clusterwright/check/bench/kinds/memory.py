@@ -36,7 +36,4 @@ def figures(answer: StageAnswer) -> tuple[BenchFigure, ...]:
     if not document["right"]:
         raise ValueError(_("the memory of the host returned other data than was written"))
     how = {"array_bytes": document["array_bytes"], "threads": document["threads"]}
-    return tuple(
-        BenchFigure(_("memory {name}", name=name), "bytes/s", document[name], how)
-        for name in ("copy", "triad")
-    )
+    return tuple(BenchFigure(f"memory {name}", "bytes/s", document[name], how) for name in ("copy", "triad"))

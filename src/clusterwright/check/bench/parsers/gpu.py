@@ -86,16 +86,14 @@ def _tested(row: Mapping[str, Any], link_rates: Mapping[Pair, float]) -> Tested:
 def _figures(steps: Mapping[str, Mapping[str, Any]]) -> Iterator[BenchFigure]:
     for name, step in steps.items():
         if name.startswith(MATRIX):
-            yield BenchFigure(
-                _("{name} products", name=name.removeprefix(MATRIX)), "FLOP/s", step["flop_per_s"]
-            )
+            yield BenchFigure(f"{name.removeprefix(MATRIX)} products", "FLOP/s", step["flop_per_s"])
     if memory := steps.get("memory"):
         for name in ("copy", "triad"):
-            yield BenchFigure(_("memory {name}", name=name), "bytes/s", memory[name])
+            yield BenchFigure(f"memory {name}", "bytes/s", memory[name])
     if copy_rates := steps.get("copies"):
         how = {"pinned": copy_rates["pinned"]}
-        yield BenchFigure(_("copies from the host"), "bytes/s", copy_rates["there"], how)
-        yield BenchFigure(_("copies to the host"), "bytes/s", copy_rates["back"], how)
+        yield BenchFigure("copies from the host", "bytes/s", copy_rates["there"], how)
+        yield BenchFigure("copies to the host", "bytes/s", copy_rates["back"], how)
 
 
 def _peer_values(rows: Iterable[Mapping[str, Any]], key: str) -> Iterator[tuple[Pair, Any]]:

@@ -8,7 +8,6 @@ from clusterwright.check.bench.host_bench import BenchFigure
 from clusterwright.check.bench.parsers.fio import fio
 from clusterwright.check.bench.site import BenchSite
 from clusterwright.check.bench.stage import StageAnswer, StagedPart
-from clusterwright.i18n import _
 
 SECONDS, SIZE_MIB = 10, 1024
 LAB_SECONDS, LAB_SIZE_MIB = 2, 32  # one machine's disk is the file server and all local disks at once
@@ -38,13 +37,13 @@ def _figures(answer: StageAnswer) -> Iterator[BenchFigure]:
     for name, job in answer.document["fio"].items():
         result, conditions = fio(job["out"]), {"direct": job["direct"]}
         if name == "random read":
-            yield BenchFigure(_("random reads of 4 KiB"), "1/s", result.iops, conditions)
+            yield BenchFigure("random reads of 4 KiB", "1/s", result.iops, conditions)
         else:
             yield BenchFigure(
-                _("{name} of a large file", name=name),
+                f"{name} of a large file",
                 "bytes/s",
                 result.bytes_per_s,
                 conditions,
             )
     for step, rate in answer.document["files"].items():
-        yield BenchFigure(_("small files {step}", step=step), "1/s", rate)
+        yield BenchFigure(f"small files {step}", "1/s", rate)
