@@ -182,7 +182,7 @@ def test_an_empty_log_is_no_healthy_log(why, tmp_path):
     for name in ("0.out", "0.err"):
         (tmp_path / name).write_bytes(b"")
     for path in (tmp_path, tmp_path / "0.out"):
-        with pytest.raises(WrightError, match=r"no line is in it") as caught:
+        with pytest.raises(WrightError, match=r"the log has no line") as caught:
             why(path)
         assert caught.value.exit_code == EXIT_USAGE
     (tmp_path / "0.out").write_text("step 1 loss 2.3\n")

@@ -223,10 +223,8 @@ def _propose(file: Path | None, *, local: bool, json: bool) -> int:
         require_lab(target.cluster)
     first = decide(observation, past, loop.policy, loop.rules)
     confirmed = dataclasses.replace(past, witnesses=first.witnesses, incidents=first.incidents)
-    second = decide(
-        observation, confirmed, loop.policy, loop.rules
-    )  # does not repeat notifications of the first
-    notifications = (*first.notifications, *second.notifications)
+    second = decide(observation, confirmed, loop.policy, loop.rules)
+    notifications = (*first.notifications, *second.notifications)  # none is repeated in the second
     decision = dataclasses.replace(second, notifications=notifications)
     _show_plan(loop, decision, slurm=observation.slurm, json=json)
     return EXIT_OK if observation.slurm else EXIT_FAILED

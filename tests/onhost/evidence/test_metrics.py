@@ -26,8 +26,11 @@ SERIES = {  # family and labels: values at the begin, in the middle and at the e
     'gpu:ecc_uncorrected:total{node="n2",gpu="3"}': (2, 2, 5),
     'clusterwright_job_oom_kills_total{node="n2",job="7"}': (None, 0, 2),
     'clusterwright_job_oom_kills_total{node="n2",job="8"}': (None, 2, 2),
-    'clusterwright_munge_answers{node="n1"}': (1, 0, 1),
     'clusterwright_run_stalled_seconds{node="control",run="gpt \\"x\\""}': (0, 400, 700),
+}
+PROBES = {  # of munge, each 30 s: n1 has two without an answer in a row, n2 two apart
+    'clusterwright_munge_answers{node="n1"}': (1, 1, 0, 0, 1, 1, 1, 1, 1, 1),
+    'clusterwright_munge_answers{node="n2"}': (1, 1, 0, 1, 1, 0, 1, 1, 1, 1),
 }
 
 
@@ -39,6 +42,12 @@ def text():
         for name, values in SERIES.items()
         for at, value in zip(times, values, strict=True)
         if value is not None
+    ]
+    rows += [
+        f"{name} {value} {BEGIN + 30 * number + second}"
+        for name, values in PROBES.items()
+        for number, value in enumerate(values)
+        for second in range(0, 30, 5)
     ]
     return "\n".join([*rows, "# EOF\n"])
 

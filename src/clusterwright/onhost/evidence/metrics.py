@@ -20,7 +20,8 @@ LEAST_S = 60  # shortest period: two or more samples
 class Question(NamedTuple):
     """A PromQL query for a sign of failure, and the line to print for each row of its result.
 
-    Placeholders of the query: `$n` the job's hosts, `$t` its period, `$b` its start, `$j` the job, `$r` its run.
+    Placeholders of the query: `$n` the job's hosts, `$t` its period, `$s` that in steps of 15 s, `$b` its start, `$j`
+    the job, `$r` its run.
     """
 
     query: str
@@ -31,6 +32,14 @@ def grown(family: str) -> str:
     """Return the PromQL for a counter's growth during the job; a counter that did not exist at its start began at 0."""
     most = f"max_over_time({family}{{$n}}$t)"
     return f"({most} - ({family}{{$n}} @ $b or 0 * {most}))"
+
+
+def unanswered(family: str) -> str:
+    """Return the PromQL for a service that did not answer two probes in a row.
+
+    The exporter probes every 30 s, so one failed probe is 0 for less than 45 s; on a busy host it proves nothing.
+    """
+    return f"min_over_time(max_over_time({family}{{$n}}[45s])$s) == 0"
 
 
 # Our thresholds: data center GPUs throttle from 85 to 95 degrees; every boot has a few PCIe replays;
@@ -54,8 +63,8 @@ QUESTIONS = (
         "min_over_time(clusterwright_gpus_seen{$n}$t) < min_over_time(clusterwright_gpus_declared{$n}$t)",
         "no more than {value:.0f} of its GPUs were seen",
     ),
-    Question("min_over_time(clusterwright_munge_answers{$n}$t) == 0", "munge did not answer"),
-    Question("min_over_time(clusterwright_slurmd_answers{$n}$t) == 0", "slurmd did not answer"),
+    Question(unanswered("clusterwright_munge_answers"), "munge did not answer"),
+    Question(unanswered("clusterwright_slurmd_answers"), "slurmd did not answer"),
     Question("min_over_time(clusterwright_file_system_answers{$n}$t) == 0", "file system {path} did not answer"),
     Question(
         'max_over_time(clusterwright_verdict{$n,status="fail"}$t) > 0', "the check {check} failed: {part}"
@@ -102,9 +111,11 @@ def queries(request: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
 
     Without a run or hosts, those that need them are left out.
     """
+    period_s, end = max(LEAST_S, request["end"] - request["begin"]), request["end"]
     places = {
         "n": "node=~" + json.dumps("|".join(request["hosts"])),
-        "t": f"[{max(LEAST_S, request['end'] - request['begin'])}s] @ {request['end']}",
+        "t": f"[{period_s}s] @ {end}",
+        "s": f"[{period_s}s:15s] @ {end}",
         "b": str(request["begin"]),
         "j": json.dumps(request["job"]),
         "r": json.dumps(request["run"]),

@@ -187,6 +187,15 @@ def test_a_leak_is_told_with_its_host_and_the_time_that_is_left():
     assert found.text.endswith("; the last 40.0 GiB are used up in about 11 h")
 
 
+@pytest.mark.parametrize("memory", [[0, 0], [8 * GIB, 0]])
+def test_ranks_that_have_ended_do_not_end_a_leak(memory):
+    """The last sample of a run may find processes without memory."""
+    rows = samples("n2", memory=lambda share: 10 + 6 * share, count=40)
+    (found,) = find_decays([], [*rows[:-1], {**rows[-1], "memory": memory}])
+
+    assert (found.kind, found.host) == (decay.MEMORY, "n2")
+
+
 def test_what_is_left_on_a_host_falls_though_its_ranks_do_not_grow():
     """A process that is no rank's; with ranks that grow, hosts may share a machine, and the ranks are the reason."""
     falls = samples("n2", available=lambda share: 40 - 12 * share)

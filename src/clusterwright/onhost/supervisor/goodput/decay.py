@@ -133,7 +133,9 @@ def _memory(
 
 
 def _ranks_memory(host: str, samples: Sequence[Event]) -> Iterator[Decay]:
-    points = [(sample["time"], float(sum(sample["memory"]))) for sample in samples if sample.get("memory")]
+    # A rank without memory has ended.
+    complete = [sample for sample in samples if sample.get("memory") and all(sample["memory"])]
+    points = [(sample["time"], float(sum(sample["memory"]))) for sample in complete]
     trend, free = _growth(points), samples[-1].get("available")
     if trend and (remaining_s := _time_left(trend, free)) < HORIZON_S:
         remaining = (
