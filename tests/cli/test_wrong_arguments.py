@@ -206,3 +206,20 @@ def test_heal_has_a_trial_run_of_another_name(command):
     done = command("heal", "--dry-run")
 
     assert "fix: write --plan in place of --dry-run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("guide --os windows-11 --yes", ["--os: `windows-11`", "choose one of alma-8"]),
+        ("guide --hosts 99 --yes", ["--hosts: `99`", "from 1 to 16"]),
+        ("bench collectives -b 8 -e 1G -g 8", ["leave out -b of nccl-tests", "leave out -g of nccl-tests"]),
+        ("lint --slurm slurm-25.11.2 .", ["`slurm-25.11.2`", "write --slurm 25.11\n"]),
+    ],
+)
+def test_the_option_is_named_and_what_to_write(command, line, named):
+    """Also where the value is an answer, an option is that of another program, or a version is longer."""
+    done = command(*line.split())
+
+    assert done.returncode == 2
+    assert all(text in done.stderr for text in named), done.stderr

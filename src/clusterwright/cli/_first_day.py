@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clusterwright.cli._wrapping import wrap_for_terminal
@@ -61,7 +61,7 @@ def _training(text: str) -> str:
 
 
 def _wrong(text: str, fix: str) -> WrightError:
-    message = _("`{text}` is no answer to this question", text=text[:80])
+    message = _("`{text}` is none of the possible answers", text=text[:80])
     return WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
 
 
@@ -135,7 +135,12 @@ def apply_options(state: State, options: Mapping[str, str | None]) -> None:
         text = options[question.name]
         if text is None:
             continue
-        answer = question.parse(text)
+        try:
+            answer = question.parse(text)
+        except WrightError as error:
+            [finding] = error.findings
+            named = replace(finding, message=f"--{question.name}: {finding.message}")
+            raise WrightError(named, exit_code=EXIT_USAGE) from None
         if state.finished and state.answers.get(question.name) != answer:
             message = _(
                 "the files of this folder were written with {name} {value}",

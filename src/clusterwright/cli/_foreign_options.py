@@ -121,6 +121,11 @@ _INSTEAD = {
             "for Kubernetes: wright kubernetes job.yaml --out manifests"
         ),
     },
+    "bench collectives": {
+        "-b --minbytes -e --maxbytes -f --stepfactor -i --stepbytes -g --ngpus -n --iters -c --check": N_(
+            "leave out {option} of nccl-tests: the bench runs its own sizes on all GPUs of the hosts"
+        ),
+    },
     "logs": {
         "--tail --lines --head -n": N_(
             "leave out {option}: all lines are printed; wright logs {argument} | tail -n {count}, or --follow"

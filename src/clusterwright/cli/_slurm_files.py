@@ -52,7 +52,13 @@ def require_release(version: str) -> None:
     """Raise WrightError (`lint-unknown`) for a release of Slurm without a table of keys."""
     if release(version) not in RELEASES:
         message = _("`{version}` is not a release of Slurm that is known here", version=version)
-        raise _refusal(message, _("choose one of {choices}", choices=", ".join(RELEASES)))
+        named = [known for known in RELEASES if known in version]
+        fix = (
+            _("write {name}", name=f"--slurm {named[0]}")
+            if named
+            else _("choose one of {choices}", choices=", ".join(RELEASES))
+        )
+        raise _refusal(message, fix)
 
 
 def _of_slurm(file: Path) -> list[Path]:
