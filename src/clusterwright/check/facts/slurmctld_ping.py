@@ -8,9 +8,10 @@ from clusterwright.check.fact import fact
 from clusterwright.slurm import client
 
 _LINE = re.compile(r"Slurmctld\((\w+)\) at (\S+) is (UP|DOWN)")
+_LIMIT_S = 25  # two slurmctlds that are silent for MessageTimeout, 10 s each
 
 
-@fact(*client.ping(), limit_s=10, codes=(0, 1))
+@fact(*client.ping(), limit_s=_LIMIT_S, codes=(0, 1))
 def slurmctld_ping(out: str) -> dict[str, bool]:
     """By control host, the primary first: True if its slurmctld answers this host."""
     states = {match[2]: match[3] == "UP" for match in _LINE.finditer(out)}
