@@ -65,6 +65,16 @@ def test_a_batch_of_whole_microbatches_is_taken(cluster):
     assert refused(cluster, command=words, framework="megatron", gpus_per_node=4) == set()
 
 
+@pytest.mark.parametrize("size", ["--tensor-model-parallel-size=2", "--pipeline_model_parallel_size=4"])
+@pytest.mark.parametrize("layout", [None, {"micro_batch": 2}])
+def test_a_batch_is_not_judged_by_replicas_that_the_command_line_sizes(cluster, size, layout):
+    """Of 4 GPUs with tensor 2 a batch of 6 is 3 for each of 2 replicas; the rule counted 4 replicas."""
+    parallel = {} if layout is None else {"parallel": layout}
+    words = ["p.py", "--global-batch-size=6", size]
+
+    assert refused(cluster, command=words, framework="megatron", gpus_per_node=4, **parallel) == set()
+
+
 def test_a_secret_is_told_by_its_name():
     """And not where a word only looks like one."""
     secrets = ("HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "DBPASSWORD", "token", "MY_PASSWD")

@@ -65,4 +65,9 @@ ADAPTER = Adapter(
     arguments=arguments,
     global_batch="--global-batch-size",
     micro_batch="--micro-batch-size",
+    replica_sizes=(
+        "--tensor-model-parallel-size",
+        "--pipeline-model-parallel-size",
+        "--context-parallel-size",
+    ),
 )

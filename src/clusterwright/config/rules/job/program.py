@@ -15,6 +15,7 @@ from clusterwright.config.recipes import Value, arguments_of
 from clusterwright.errors import closest_name
 from clusterwright.i18n import N_, _
 from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.adapters.adapter import has
 
 
 def program(job: Job) -> Iterator[Clash]:
@@ -247,7 +248,7 @@ def secrets(job: Job) -> Iterator[Clash]:
 def batch(job: Job) -> Iterator[Clash]:
     """Check that a recipe's batch has a sample per replica, and the global batch in the command fits into microbatches.
 
-    Batches that are not given pass.
+    Batches that are not given pass, and a global batch beside sizes of a replica in the command.
     """
     layout, options = job.parallel, registry.adapter(job.framework)
     gpus = job.nodes * job.gpus_per_node
@@ -268,6 +269,8 @@ def batch(job: Job) -> Iterator[Clash]:
         yield Clash(
             "batch-indivisible", message, fix, (("arguments", "batch"), ("nodes",), ("gpus_per_node",))
         )
+    if has(job.command or (), *options.replica_sizes):
+        return
     global_batch = _number(job.command or (), options.global_batch)
     micro = _number(job.command or (), options.micro_batch) or (layout.micro_batch if layout else 1)
     if global_batch and global_batch % (micro * replicas):
