@@ -129,15 +129,17 @@ def _make(work: BiosApply, changes: Sequence[BiosChange]) -> int:
 def _pairs(hosts: str, values: Sequence[str]) -> dict[str, str]:
     from clusterwright.errors import EXIT_USAGE, WrightError
 
-    pairs = dict(value.split("=", 1) for value in values if "=" in value)
-    if not pairs or any("=" not in value for value in values):
+    others = [value for value in values if "=" not in value]
+    if others or not values:
         raise WrightError.from_code(
             "missing-key",
-            _("no setting is given as NAME=VALUE"),
+            _("not a setting of the form NAME=VALUE: {words}", words=", ".join(others))
+            if others
+            else _("no setting is given; a setting is NAME=VALUE"),
             _("write {line}", line=_apply_line(hosts, values)),
             exit_code=EXIT_USAGE,
         )
-    return pairs
+    return dict(value.split("=", 1) for value in values)
 
 
 def _apply_line(hosts: str, values: Sequence[str]) -> str:

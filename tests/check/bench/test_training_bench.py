@@ -281,7 +281,8 @@ def test_gpus_train_over_every_transport_that_is_there(metal):
     assert "by the planner" in tcp.reason
     assert (
         tcp.rule
-        == "30% of the communication is exposed, or the part longer than 67% of the step, or one of 39 buckets"
+        == "the expected exposed communication is the longest of: 30% of the communication, the part of it that is "
+        "longer than 67% of the step without communication, and one of its 39 buckets"
     )
 
 

@@ -163,7 +163,9 @@ def test_the_page_escapes_what_hosts_say_and_names_what_was_missed():
     assert "gpu&amp;5" in text
     assert "<script>" not in text
     assert "class='missed'" in text
-    assert "A host loses power<br>主机掉电" in text
+    assert (
+        "The campaign cuts the power of a lab host that trains<br>演练切断一台训练中的实验主机的电源" in text
+    )
 
 
 def test_each_fault_is_kept_as_json():

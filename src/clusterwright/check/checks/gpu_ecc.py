@@ -61,7 +61,8 @@ def gpu_ecc(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     More than 4 such SRAM errors are too many. More than 20 million corrected errors are a warning.
     """
     expected = _(
-        "no uncorrectable error, at most {sram} SRAM errors in a GPU's lifetime, at most {corrected} corrected errors",
+        "since the driver was loaded no uncorrectable and at most {corrected} corrected memory errors; in a GPU's "
+        "lifetime at most {sram} uncorrectable SRAM errors",
         sram=_SRAM,
         corrected=human_number(_CORRECTED),
     )

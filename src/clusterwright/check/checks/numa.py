@@ -17,7 +17,7 @@ from clusterwright.i18n import _
     when=is_compute,
     unless=in_lab,
     field="nodes.{group}.firmware.numa_per_socket",
-    fix="set the number of NUMA nodes per socket in the BIOS",
+    fix="set the NUMA nodes per socket in the BIOS to `nodes.GROUP.firmware.numa_per_socket` (not set: at least 1)",
     in_jobs=True,
 )
 def numa(spec: HostSpec, have: Board) -> Iterator[Verdict]:

@@ -20,8 +20,8 @@ FIGURES = (
     ("goodput", N_("goodput relative to a run without faults"), None),
 )
 COLUMNS = (
-    "", N_("fault"), N_("host"), N_("detected"), N_("training resumed"), N_("cause"), N_("action"), N_("steps lost"),
-    N_("in service again"), "",
+    "", N_("injected fault"), N_("host"), N_("detected"), N_("training resumed"), N_("cause"), N_("action"),
+    N_("steps lost"), N_("in service again"), "",
 )  # fmt: skip
 STYLE = """
 .figures { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; margin: 1.5rem 0 }

@@ -282,7 +282,9 @@ def _first_job(run: Path) -> str:
     lines = [line for text in logs for line in text.splitlines()][-3:]
     raise WrightError.from_code(
         "hosts-not-started",
-        _("no supervisor of the run has started: {text}", text=" / ".join(lines) or _("the logs are empty")),
+        _("no supervisor of the run has started: {text}", text=" / ".join(lines))
+        if lines
+        else _("no supervisor of the run has started, and its logs are missing or empty"),
         _("read {folder}/logs and {folder}/job.out", folder=run),
     )
 

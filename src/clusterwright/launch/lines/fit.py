@@ -56,8 +56,8 @@ def _fitted(job: Job, script: Script | None, notes: list[Note]) -> Job:
         notes.append(
             Note(
                 _(
-                    "launch line: {options} contradict the allocation ({nodes} nodes, {ranks} ranks each); "
-                    "runs `{line}`",
+                    "launch line: {options} contradict the allocation ({nodes} nodes, {ranks} ranks each) "
+                    "and are corrected; the job runs `{line}`",
                     options=" ".join(rewritten.contradicting),
                     nodes=job.nodes,
                     ranks=job.gpus_per_node,

@@ -81,8 +81,8 @@ def _scratch(machine: Machine, workload: Workload | None) -> HostPart:
     needed = IMAGE_BYTES + (_staged(machine, workload) if workload else 0.0)
     drives = max(2, math.ceil(needed / DRIVE))
     reason = _(
-        "{size:.2g} TB: data of an epoch, the node's part of {count} checkpoints, images; RAID 0, as all of it can be "
-        "restored",
+        "{size:.2g} TB: data of an epoch, the node's part of {count} checkpoints, container images and "
+        "environments; RAID 0, as all of it can be restored",
         size=needed / TB,
         count=SAVE_TOTAL_LIMIT,
     )

@@ -74,7 +74,7 @@ def slurm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource,
 def fetches(cluster: Cluster, host: Host) -> bool:
     """Return whether the host gets its files from slurmctld: a compute host in configless mode.
 
-    Login hosts have files: configless without slurmd needs sackd (Slurm 24.05).
+    Login hosts have files: configless without slurmd needs sackd (Slurm 23.11 or later) or a DNS record.
     """
     return cluster.slurm.configless and host.group.role == "compute"
 

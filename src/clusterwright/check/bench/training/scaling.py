@@ -36,15 +36,12 @@ class Exchange:
         """The rule of how much of the exchange is exposed, as text."""
         if self.shows >= NOTHING_HIDES:
             return _("on a CPU, communication does not overlap with computation")
-        remainder = _(
-            "the part of the communication that is longer than {backward:.0%} of the step, or one of {buckets} buckets",
+        return _(
+            "the expected exposed communication is the longest of: {shows:.0%} of the communication, the part of it "
+            "that is longer than {backward:.0%} of the step without communication, and one of its {buckets} buckets",
+            shows=self.shows,
             backward=BACKWARD,
             buckets=self.buckets,
-        )
-        return _(
-            "{shows:.0%} of the communication is exposed, or {remainder}",
-            shows=self.shows,
-            remainder=remainder,
         )
 
     def exposed_s(self, compute_s: float, *, bandwidth: float = 1.0) -> float:

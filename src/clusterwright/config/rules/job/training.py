@@ -57,14 +57,31 @@ def _gpus(job: Job, layout: Parallel) -> Iterator[Clash]:
         )
         fix = _("set `data` to {data}, or remove `data`", data=gpus // layout.replica)
         yield _clash(message, fix, (("parallel", "data"), *sides))
-    if job.recovery.on_host_loss == "shrink" and (
-        layout.data is not None or job.gpus_per_node % layout.replica
-    ):
+    if job.recovery.on_host_loss == "shrink":
+        yield from _shrink(job, layout)
+
+
+def _shrink(job: Job, layout: Parallel) -> Iterator[Clash]:
+    loss = ("recovery", "on_host_loss")
+    if layout.data is not None:
         message = _(
-            "after a host loss (`shrink`) the remaining hosts cannot hold the replicas of this layout"
+            "with `on_host_loss: shrink`, `data: {data}` cannot be kept: after the loss of a host the job has too few "
+            "GPUs for {data} replicas",
+            data=layout.data,
         )
-        fix = _("remove data and keep each replica inside one host, or change `on_host_loss`")
-        yield _clash(message, fix, (*_named(layout, "data", *sizes), ("recovery", "on_host_loss")))
+        yield _clash(message, _("remove `data`, or change `on_host_loss`"), (("parallel", "data"), loss))
+    if job.gpus_per_node % layout.replica:
+        message = _(
+            "`on_host_loss: shrink` needs whole replicas on each host, but a replica has {replica} GPUs and a host "
+            "{gpus}",
+            replica=layout.replica,
+            gpus=job.gpus_per_node,
+        )
+        fix = _(
+            "choose parallel sizes whose product divides {gpus}, or change `on_host_loss`",
+            gpus=job.gpus_per_node,
+        )
+        yield _clash(message, fix, (*_named(layout, "tensor", "pipeline", "context"), loss))
 
 
 def _experts(job: Job, layout: Parallel) -> Iterator[Clash]:

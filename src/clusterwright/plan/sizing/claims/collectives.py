@@ -86,8 +86,8 @@ def transports() -> Checked:
         third,
         "images/s",
         _(
-            "time per image = compute + communication / share of the bandwidth, solved from the "
-            "throughputs over TCP and RDMA"
+            "the throughput over GPUDirect RDMA, by time per image = compute + communication / share of the "
+            "bandwidth, solved from the throughputs over TCP and RDMA"
         ),
         judged(IMAGES[2], third),
         _(
