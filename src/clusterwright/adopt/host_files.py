@@ -39,9 +39,10 @@ def host_settings(
     users: frozenset[str],
     folders: tuple[SharedFolder, ...],
 ) -> HostSettings:
-    """Return sysctl settings of all compute hosts and held packages of all hosts, and all other lines.
+    """Return the sysctl settings that all compute hosts share, the packages that all hosts hold, and all other lines.
 
-    The other lines are those of host files that no field holds. `users` and `folders` are those of the cluster file.
+    The other lines are those of host files that no field of the cluster file holds, each with a reason. `users` and
+    `folders` are those of the cluster file.
     """
     sysctl = _common_sysctl([host for name, host in hosts.items() if name in compute])
     held = _common_packages(hosts.values())

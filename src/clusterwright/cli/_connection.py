@@ -110,7 +110,8 @@ def has_cluster_file() -> bool:
 def is_unmanaged(named: Path | None, job_file: Path | None = None) -> bool:
     """Return True if a command works on a cluster that is learned from Slurm.
 
-    That is the one of `--cluster here` or `--cluster ssh://HOST`; without a cluster file, that of this machine.
+    That is the one of `here` or `ssh://HOST` in --cluster or CLUSTERWRIGHT_CLUSTER. Without both it is that of this
+    machine, if it has Slurm and no cluster.yaml is in the current folder or beside `job_file`.
     """
     name = str(named or os.environ.get(VARIABLE, ""))
     if name:

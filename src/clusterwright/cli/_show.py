@@ -151,10 +151,11 @@ def is_confirmed(question: str) -> bool:
 
 
 def write_file(to: Path, text: str) -> None:
-    """Write the text, without control characters, to a file atomically.
+    """Write the text, without control characters, to the file `to` atomically; missing folders are created.
 
     Raises:
-        WrightError: the folder does not exist or is not writable.
+        WrightError: `report-not-written`: it cannot be written.
+        OSError: the disk is full.
     """
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.onhost.lib.files import FULL

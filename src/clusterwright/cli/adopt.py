@@ -93,10 +93,11 @@ def _report(site: Site, out: Path) -> dict[str, object]:
 
 
 def _write(out: Path, text: str, mode: int) -> None:
-    """Write the file atomically, with this mode.
+    """Write the file atomically, with this mode; missing folders are created.
 
     Raises:
-        WrightError: `not-writable`.
+        WrightError: `not-writable`: it cannot be written.
+        OSError: the disk is full.
     """
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.errors import WrightError

@@ -260,10 +260,13 @@ def _location(verdict: Verdict) -> str:
 
 
 def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tuple[Path, Path]:
-    """Write the acceptance report to `to` as HTML, and beside it as JSON, each atomically; return both paths.
+    """Write the acceptance report to the file `to` as HTML, and beside it as JSON, each atomically; return both paths.
+
+    Missing folders are created.
 
     Raises:
-        WrightError: the folder does not exist or is not writable.
+        WrightError: a file cannot be written.
+        OSError: the disk is full.
     """
     from clusterwright import __version__
     from clusterwright.check.bench.store import file_of, latest
@@ -290,10 +293,13 @@ def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tu
 
 
 def _write_metrics(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> Path:
-    """Write the verdicts and the newest benchmarks as Prometheus metrics to `to`, atomically; return it.
+    """Write the verdicts and the newest stored benchmarks as Prometheus metrics to the file `to`; return `to`.
+
+    Atomically; missing folders are created.
 
     Raises:
-        WrightError: the folder does not exist or is not writable.
+        WrightError: the file cannot be written.
+        OSError: the disk is full.
     """
     from clusterwright.check.bench.store import file_of, latest
     from clusterwright.check.report import metrics

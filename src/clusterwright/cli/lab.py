@@ -351,7 +351,10 @@ def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]
 
 
 def _write(out: Path, scores: list[Score], seed: int, fault_count: int, cluster: Cluster) -> None:
-    """Write the campaign's report after each fault, so that an interrupted campaign has one too."""
+    """Write the campaign's report so far into the folder `out`: campaign.json and campaign.html.
+
+    Called after each fault, so that an interrupted campaign has a report too.
+    """
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.lab.chaos.html_report import render_html
     from clusterwright.lab.chaos.score import document, summary

@@ -17,7 +17,7 @@ MODES = {"me": 0o700, "team": 0o2750, "everyone": 0o755}
 
 
 def private_by_default(job: Job) -> Job:
-    """Return the job with `share: me` if its file sets nothing, for clusters whose groups are not teams."""
+    """Return the job with `share: me`, unless its file sets `share`; call it if the cluster's groups are not teams."""
     return job if "share" in job.model_fields_set else job.model_copy(update={"share": "me"})
 
 

@@ -51,10 +51,10 @@ class Grown:
 
 
 def preview(growth: Growth, remote: Remote) -> ChangeReport:
-    """Return the report of what adding the hosts would change, without changing anything.
+    """Return the report of what adding the hosts would change, without changing anything; old hosts' errors are in it.
 
     Raises:
-        WrightError: new hosts do not respond or fail the check; with each host's error.
+        WrightError: the dry run failed on new hosts, which may not respond; with each host's error.
     """
     report = apply(growth.cluster_file.cluster, str(growth.path), remote, dry_run=True)
     unresponsive = [host for host in report.hosts if host.host in growth.hosts and not host.ok]

@@ -87,7 +87,7 @@ def version() -> List[str]:
 
 
 def ping() -> List[str]:
-    """Return the command that pings each slurmctld; it waits MessageTimeout (default: 10 s)."""
+    """Return the command that pings each slurmctld in turn; it waits MessageTimeout (10 s) for each silent one."""
     return ["scontrol", "ping"]
 
 
@@ -150,7 +150,11 @@ def show_config() -> List[str]:
 
 
 def cancel(jobs: Sequence[str], user: str = "") -> List[str]:
-    """Return the command that cancels jobs; with `user` only those of this user, and of an array its pending tasks."""
+    """Return the command that cancels jobs; with `user` only those of this user.
+
+    With `user`, one id with a bracket, such as `7_[2-5]`, limits the whole command to pending jobs, so that running
+    tasks of the array stay.
+    """
     states = ["--state=PENDING"] if user and any("[" in job for job in jobs) else []
     ids = [job.partition("_[")[0] for job in jobs] if states else jobs
     return ["scancel", *(["--user=" + user] if user else []), *states, *ids]

@@ -22,9 +22,10 @@ KIND, ITERATIONS = "all_reduce_pieces", 7
 
 
 def tune_network(site: BenchSite, budget: Budget, names: Sequence[str] = ()) -> Tuned:
-    """Search for the variables with the fastest all-reduce over all hosts on the stage, one run per trial.
+    """Search for the values of variables with the fastest all-reduce over all hosts of `site.stage`.
 
-    They come on top of the cluster file's current variables. `names`: only these variables.
+    They come on top of the cluster file's current variables. `budget`: the number of trials, one run each. `names`:
+    only these variables; empty: all.
 
     Raises:
         WrightError: The default run failed, or there is no such knob.

@@ -188,7 +188,11 @@ def _records(folder: str) -> Document:
 
 
 def _communication(events: List[history.Event]) -> Document:
-    """Return the communication time per step of all generations, whether it was measured, and by which hosts."""
+    """Return the share of the step time in exposed communication, over all generations, and what it was measured in.
+
+    `status`: how the newest generation measures it, or why not; `hosts`: its number of hosts. Without a measurement
+    only these two.
+    """
     stats = communication.combine_generations(events)
     extra = {"status": communication.status(events), "hosts": communication.hosts(events)}
     return extra if stats is None else {**stats._asdict(), **extra}

@@ -138,7 +138,10 @@ class Peers:
             self.close(peer, "the supervisor stops")
 
     def close(self, peer: Peer, reason: str) -> None:
-        """Close a connection; the loss of an admitted agent becomes a DISCONNECTED event."""
+        """Close a connection, unless it is closed.
+
+        For an admitted agent, `turn` yields DISCONNECTED with `reason` next.
+        """
         if peer.line.fileno() < 0:
             return
         self._selector.unregister(peer.line)

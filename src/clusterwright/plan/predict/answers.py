@@ -86,10 +86,11 @@ def refused(*problems: Finding) -> PredictedAnswer:
 
 
 def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
-    """Predict a training run: iteration time with its range, rates, memory, whether it fits, and what limits the speed.
+    """Return the added cells of a training run: seconds per iteration with range, tokens/s and TFLOP/s per GPU, MFU.
 
-    FLOPs are model FLOPs (forward and twice that backward, causal attention, head; no recomputation);
-    the MFU relates to the dense peak of the run's precision.
+    Also peak memory in GiB, whether it fits, what limits the speed, and a note. FLOPs are model FLOPs (forward and
+    twice that backward, causal attention, head; no recomputation); the MFU relates to the dense peak of the run's
+    precision.
 
     Raises:
         WrightError: with all problems of the row.

@@ -37,7 +37,7 @@ WantedBy=timers.target
 def shared_folders(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Return the folder of runs, for the host that owns it, and the timer that retries failed network mounts.
 
-    No timer for a host without network mounts.
+    No timer for a host without network mounts; those of BeeGFS do not count, they have a service of their own.
     """
     return (*_retry_mounts(_mounts(cluster, host), context.header()), *_runs(cluster, host))
 

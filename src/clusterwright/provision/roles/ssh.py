@@ -74,9 +74,10 @@ def _by_folder(unit: str, settings: dict[str, str], header: str) -> tuple[Resour
 
 
 def _by_unit(unit: str, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
-    """Return the settings as command line options in a drop-in of sshd's unit.
+    """Return the settings as command line options in a drop-in of sshd's unit: OpenSSH 8.0 has no drop-in folder.
 
-    OpenSSH 8.0 knows KbdInteractiveAuthentication by its former name.
+    KbdInteractiveAuthentication is written by its former name, the one that release knows. `header`: the comment on
+    top.
     """
     former = {"KbdInteractiveAuthentication": "ChallengeResponseAuthentication"}
     options = " ".join(f'-o "{former.get(key, key)} {value}"' for key, value in settings.items())

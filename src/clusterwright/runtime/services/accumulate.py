@@ -50,7 +50,7 @@ def slice_batch(batch: Any, start: int, end: int) -> Any:
 
 
 def send(model: nn.Module | None, *, now: bool) -> None:
-    """Set whether the next backward pass of `model` reduces gradients or only accumulates them.
+    """Set whether backward passes of `model` reduce gradients or only accumulate them, until the next call.
 
     Nothing for models that are neither in DistributedDataParallel nor sharded by `fully_shard`.
     """

@@ -146,7 +146,10 @@ def _line_option(start: str, key: str, value: str, loc: Loc, slurm_version: str)
 
 
 def _key(line: str, loc: Loc, slurm_version: str, *, only_fatal: bool) -> Iterator[Clash]:
-    """Check that the release has the key of a line of slurm.conf."""
+    """Yield a clash for the key, and each word of the value, of a slurm.conf line that the release lacks or ignores.
+
+    `only_fatal`: not for what it ignores, as it starts nevertheless.
+    """
     from clusterwright.config.slurm_keys.lint import lint
 
     fix = _("write the line as in slurm.conf(5) of that Slurm release, or remove the line")
