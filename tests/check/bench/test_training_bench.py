@@ -199,7 +199,7 @@ def test_a_slow_exchange_is_a_warning_that_shows_how_much_was_expected(site):
     assert "bench collectives" in words.fix
     assert "all-reduce of 8 MB over 4 ranks" in words.expected
     assert "lab.rate_divisor 100" in words.expected
-    assert "a CPU does not overlap communication with computation" in words.expected
+    assert "on a CPU, communication does not overlap with computation" in words.expected
 
 
 def test_gradients_that_differ_fail(site):
