@@ -189,6 +189,14 @@ def test_the_example_of_bios_apply_has_the_host_and_the_setting(command):
     error = command("bios", "apply", "gpu-node1", "SriovGlobalEnable", "Enabled").stderr
 
     assert "fix: write wright bios apply gpu-node1 SriovGlobalEnable=Enabled" in error
+    assert "not a setting of the form NAME=VALUE: SriovGlobalEnable, Enabled" in error
+
+
+def test_only_the_words_of_bios_apply_that_are_no_settings_are_named(command):
+    """The message was that no setting is given, also where one is."""
+    error = command("bios", "apply", "gpu-node1", "A=1", "B").stderr
+
+    assert "not a setting of the form NAME=VALUE: B\n" in error
 
 
 def test_a_setting_without_its_sign_is_written_with_it(command, tmp_path):

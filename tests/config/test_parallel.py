@@ -60,8 +60,19 @@ def test_a_shrinking_job_keeps_its_replicas_inside_a_host():
     shrink = JOB + "elastic: {min_nodes: 2}\nrecovery: {on_host_loss: shrink}\n"
 
     assert told("{tensor: 8}", shrink) == []
-    assert [code for code, _ in told("{tensor: 8, pipeline: 2}", shrink)] == ["parallel-mismatch"]
-    assert [code for code, _ in told("{tensor: 8, data: 4}", shrink)] == ["parallel-mismatch"]
+    assert told("{tensor: 8, pipeline: 2}", shrink) == [
+        (
+            "parallel-mismatch",
+            "`on_host_loss: shrink` needs whole replicas on each host, but a replica has 16 GPUs and a host 8",
+        )
+    ]
+    [(code, message)] = told("{tensor: 8, data: 4}", shrink)
+    assert code == "parallel-mismatch"
+    assert (
+        "`data: 4` cannot be kept: after the loss of a host the job has too few GPUs for 4 replicas"
+        in message
+    )
+    assert len(told("{tensor: 8, pipeline: 2, data: 2}", shrink)) == 2
 
 
 def test_our_recipe_says_what_it_cannot_do():
