@@ -129,12 +129,12 @@ def _make(work: BiosApply, changes: Sequence[BiosChange]) -> int:
 def _pairs(hosts: str, values: Sequence[str]) -> dict[str, str]:
     from clusterwright.errors import EXIT_USAGE, WrightError
 
-    others = [value for value in values if "=" not in value]
-    if others or not values:
+    malformed = [value for value in values if "=" not in value]
+    if malformed or not values:
         raise WrightError.from_code(
             "missing-key",
-            _("not a setting of the form NAME=VALUE: {words}", words=", ".join(others))
-            if others
+            _("not a setting of the form NAME=VALUE: {words}", words=", ".join(malformed))
+            if malformed
             else _("no setting is given; a setting is NAME=VALUE"),
             _("write {line}", line=_apply_line(hosts, values)),
             exit_code=EXIT_USAGE,
