@@ -118,7 +118,9 @@ def test_a_process_of_no_job_is_told_and_memory_of_nobody(want):
     by_part = {each.part: each for each in found}
     assert "gpu 1" not in by_part
     assert by_part["gpu 2"].observed == "GPU 2: process 815 (jupyter-lab) belongs to no Slurm job"
-    assert by_part["gpu 3"].observed == "GPU 3: 19.4 GiB of memory are in use, although no process uses the GPU"
+    assert (
+        by_part["gpu 3"].observed == "GPU 3: 19.4 GiB of memory are in use, although no process uses the GPU"
+    )
     assert {each.status.value for each in found} == {"fail"}
 
 
