@@ -65,3 +65,50 @@ def test_the_fix_of_a_missing_gres_conf_is_correct_in_each_release(release):
     conf = replace(example_conf(text), slurm_release=release)
     (fix,) = [finding.fix for finding in check(conf) if finding.code == "gres-conf-missing"]
     assert fix == ("AutoDetect=nvidia" if release >= "24.11" else "AutoDetect=nvml")
+
+
+@pytest.mark.parametrize(
+    ("gres", "lines", "fix"),
+    [
+        ("gpu:a100:4", "NodeName=n[1-2] Name=gpu Type=a100 File=/dev/nvidia[0-7]", "gpu:a100:8"),
+        (
+            "gpu:2,nic:1",
+            "NodeName=n1 Name=gpu File=/dev/nvidia[0-2]\nNodeName=n1 Name=nic Count=1",
+            "gpu:3,nic:1",
+        ),
+        (
+            "gpu:2",
+            "NodeName=n1 Name=gpu File=/dev/nvidia0\nNodeName=n1 Name=gpu File=/dev/nvidia[1-3]",
+            "gpu:4",
+        ),
+        ("gpu:2", "Name=gpu File=/dev/nvidia[0-3]", "gpu:4"),
+        (
+            "gpu:a100:2,gpu:h100:2",
+            "NodeName=n1 Name=gpu Type=a100 File=/dev/nvidia[0-1]\n"
+            "NodeName=n1 Name=gpu Type=h100 File=/dev/nvidia[2-5]",
+            "gpu:a100:2,gpu:h100:4",
+        ),
+        ("gpu:2", "NodeName=n1 Name=gpu Count=4", None),
+        ("gpu:2", "NodeName=n3 Name=gpu File=/dev/nvidia[0-3]", None),
+        ("gpu:2", "NodeName=n1 Name=gpu AutoDetect=nvml File=/dev/nvidia[0-3]", None),
+        ("gpu:4", "Name=gpu File=/dev/nvidia[0-3]", None),
+    ],
+)
+def test_gpus_that_only_gres_conf_names_are_not_used(gres, lines, fix):
+    """The fix has as many as the device files of the type, and the other GRES of the node."""
+    conf = example_conf(f"GresTypes=gpu,nic\nNodeName=n[1-2] Gres={gres}\n--- gres.conf\n{lines}")
+    fixes = [finding.fix for finding in check(conf) if finding.code == "gres-devices-unused"]
+
+    assert fixes == ([f"NodeName=n[1-2] Gres={fix}"] if fix else [])
+    assert not fix or "gres-devices-unused" not in {
+        finding.code
+        for finding in check(example_conf(f"GresTypes=gpu,nic\n{fixes[0]}\n--- gres.conf\n{lines}"))
+    }
+
+
+def test_one_hosts_gres_conf_may_have_the_number_of_any_node():
+    """A gres.conf without NodeName that fits one of the nodes is that node's."""
+    conf = example_conf(
+        "GresTypes=gpu\nNodeName=n1 Gres=gpu:2\nNodeName=n2 Gres=gpu:4\n--- gres.conf\nName=gpu File=/dev/nvidia[0-3]"
+    )
+    assert [finding.code for finding in check(conf)] == []

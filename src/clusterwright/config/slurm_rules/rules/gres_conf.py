@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from clusterwright.config.slurm_rules.conf import (
     ConfEntry,
@@ -125,6 +125,72 @@ def gres_count_differs(conf: SlurmConf) -> Iterator[Problem]:
             values = {"node": host, "name": name, "declared": declared, "actual": actual}
             message = _("{node} has {actual} {name} in gres.conf, but {declared} in slurm.conf", **values)
             yield Problem(lines[0], message, f"NodeName={node.name} Gres={name}:{actual}")
+
+
+def _files_by_type(lines: Iterable[ConfEntry]) -> dict[str, int] | None:
+    """Return the number of device files by type, and of all as the type ""; None if a line lists none."""
+    files: dict[str, int] = defaultdict(int)
+    for line in lines:
+        if not _files(line):
+            return None
+        files[line.get("Type").lower()] += len(_files(line)) if line.get("Type") else 0
+        files[""] += len(_files(line))
+    return files
+
+
+def _unused_devices(
+    node: ConfEntry, name: str, lines: Iterable[ConfEntry]
+) -> tuple[ConfEntry, str, int, int] | None:
+    """Return the first type of a node with fewer resources in slurm.conf than files in gres.conf.
+
+    With its number in slurm.conf and that of its files; None without one. A type that gres.conf lacks has no files.
+    """
+    files = _files_by_type(lines) or {}
+    for kind, typed, count in gres_of(node):
+        if kind == name and 0 < count < files.get(typed, 0):
+            return node, typed, count, files[typed]
+    return None
+
+
+def _nodes_with_unused_devices(conf: SlurmConf) -> Iterator[tuple[str, ConfEntry, str, int, int]]:
+    """Yield GRES and NodeName line of each node that has fewer resources than device files.
+
+    A gres.conf without NodeName is one host's file: no node with the GRES may have as many as its files.
+    """
+    for (host, name), lines in _named(conf).items():
+        node = conf.hosts.get(host)
+        if node and not _detects(conf, host) and (unused := _unused_devices(node, name, lines)):
+            yield name, *unused
+    of_one_host = not _detects(conf) and not any(_line_hosts(line) for line in _lines(conf))
+    for name in sorted({_kind(line) for line in _lines(conf)}) if of_one_host else ():
+        lines = [line for line in _lines(conf) if _kind(line) == name]
+        nodes = [node for node in conf.nodes if any(kind == name for kind, _type, _n in gres_of(node))]
+        problems = [problem for node in nodes if (problem := _unused_devices(node, name, lines))]
+        if len(problems) == len(nodes):
+            yield from ((name, *problem) for problem in problems)
+
+
+@rule(
+    Severity.WARNING,
+    "slurm.conf(5), Gres",
+    wrong="GresTypes=gpu\nNodeName=n1 Gres=gpu:a100:4\n"
+    "--- gres.conf\nNodeName=n1 Name=gpu Type=a100 File=/dev/nvidia[0-7]",
+    correct="GresTypes=gpu\nNodeName=n1 Gres=gpu:a100:8\n"
+    "--- gres.conf\nNodeName=n1 Name=gpu Type=a100 File=/dev/nvidia[0-7]",
+)
+def gres_devices_unused(conf: SlurmConf) -> Iterator[Problem]:
+    """Gres of a node in slurm.conf has as many resources as gres.conf has device files: Slurm uses no others."""
+    reported = set()
+    for name, node, typed, count, files in _nodes_with_unused_devices(conf):
+        if name not in _SHARED and (node, name) not in reported:
+            reported.add((node, name))
+            gres = f"{name}:{typed}" if typed else name
+            values = {"gres": gres, "count": count, "files": files}
+            message = _("{gres} is {count}, but gres.conf names {files} device files", **values)
+            items = (item.strip() for item in node.get("Gres").split(",") if item.strip())
+            pairs = zip(items, gres_of(node), strict=True)
+            right = (f"{gres}:{files}" if one == (name, typed, count) else item for item, one in pairs)
+            yield Problem(node, message, f"NodeName={node.name} Gres={','.join(right)}")
 
 
 @rule(
