@@ -154,6 +154,12 @@ def _parse_port_rate(text: str) -> None:
         raise QuantityError(message, fix)
 
 
+def _parse_tag(text: str) -> None:
+    from clusterwright.launch.image.tag import parse_tag
+
+    parse_tag(text)
+
+
 def _parse_figures(texts: tuple[str, ...]) -> None:
     from clusterwright.plan.cost.cost import require_figures
 
@@ -179,4 +185,5 @@ SwitchText = Annotated[str, _parsed_by(_parse_switch)]
 Currency = Annotated[str, _parsed_by(_parse_currency)]
 ExchangeRateText = Annotated[str, _parsed_by(_parse_exchange_rate)]
 Cloud = Annotated[str, _parsed_by(_parse_cloud)]
+ImageTag = Annotated[str, _parsed_by(_parse_tag)]
 Figures = Annotated[tuple[str, ...], _parsed_by(_parse_figures)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cyclopts import App, Parameter
 
+from clusterwright.cli._quantities import ImageTag
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def build(
     cluster: Path | None = None,
     job: Path | None = None,
     requirements: Path | None = None,
-    tag: str = "",
+    tag: ImageTag = "",
     base: str = "",
     files_only: bool = False,
 ) -> int:
@@ -109,7 +110,9 @@ def _build_image(out: Path, name: str, *, files_only: bool) -> str:
 
 
 def _tag(cluster: str, job: Job | None) -> str:
-    return f"localhost/{(job.name if job else cluster).lower()}:latest"
+    from clusterwright.launch.image.tag import nearest_name
+
+    return f"localhost/{nearest_name(job.name if job else cluster)}:latest"
 
 
 def _requirements(job: Path | None, named: Path | None) -> str:

@@ -84,8 +84,10 @@ def test_the_fix_of_a_missing_gres_conf_is_correct_in_each_release(release):
         ("gpu:2", "Name=gpu File=/dev/nvidia[0-3]", "gpu:4"),
         (
             "gpu:a100:2,gpu:h100:2",
-            "NodeName=n1 Name=gpu Type=a100 File=/dev/nvidia[0-1]\n"
-            "NodeName=n1 Name=gpu Type=h100 File=/dev/nvidia[2-5]",
+            (
+                "NodeName=n1 Name=gpu Type=a100 File=/dev/nvidia[0-1]\n"
+                "NodeName=n1 Name=gpu Type=h100 File=/dev/nvidia[2-5]"
+            ),
             "gpu:a100:2,gpu:h100:4",
         ),
         ("gpu:2", "NodeName=n1 Name=gpu Count=4", None),

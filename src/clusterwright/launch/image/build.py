@@ -156,18 +156,19 @@ def _output(argv: tuple[str, ...]) -> str:
 def conversion(cluster: Cluster, tool: str, folder: Path, tag: str) -> tuple[str, tuple[str, ...]]:
     """Return `container.image` of a job file, and the commands that put the image there for the cluster's runtime."""
     name = tag.rpartition("/")[2].partition(":")[0]
-    target = f"{cluster.shared_folder or '/shared'}/images/{name}"
+    path = f"{cluster.shared_folder or '/shared'}/images/{name}"
+    target = shlex.quote(path)
     runtime = next((name for name in cluster.environments.containers if name != "podman"), "oci")
     quoted, archive = shlex.quote(tag), shlex.quote(f"{folder}/image.tar")
     if runtime == "apptainer":
         copy = f"{tool} push {quoted} oci-archive:{archive}"
-        return f"{target}.sif", (copy, f"apptainer build {target}.sif oci-archive:{archive}")
+        return f"{path}.sif", (copy, f"apptainer build {target}.sif oci-archive:{archive}")
     if runtime == "pyxis":
         copy = f"{tool} push {quoted} docker-archive:{archive}:{quoted}"
         load = f"podman load --input {archive}"
-        return f"{target}.sqsh", (copy, load, f"enroot import --output {target}.sqsh podman://{quoted}")
+        return f"{path}.sqsh", (copy, load, f"enroot import --output {target}.sqsh podman://{quoted}")
     layout = shlex.quote(f"{folder}/oci")
-    return target, (
+    return path, (
         f"{tool} push {quoted} oci:{layout}:{name}",
         f"umoci unpack --rootless --image {layout}:{name} {target}",
         f"chmod -R a+rX {target}",
