@@ -1,5 +1,7 @@
 """The first answer to a wrong use has what to write, with what was typed."""
 
+import pytest
+
 
 def test_a_line_with_a_wrong_tag_writes_nothing(command, tmp_path):
     """The option is named, with the tag to write."""
@@ -9,3 +11,30 @@ def test_a_line_with_a_wrong_tag_writes_nothing(command, tmp_path):
     assert "--tag: `My Image:latest` is no tag of an image" in done.stderr
     assert "fix: write --tag my-image:latest\n" in done.stderr
     assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (("why", "CUDA out of memory"), "echo 'CUDA out of memory' | wright why -\n"),
+        (("why", "torch.OutOfMemoryError: CUDA"), "echo 'torch.OutOfMemoryError: CUDA' | wright why -\n"),
+        (("why", "a/b it's.log full", "--all"), "echo 'a/b it'\"'\"'s.log full' | wright why -\n"),
+        (("why", "line 1\nline 2"), "run `wright why -`, paste the text and press Ctrl-D\n"),
+        (("plan", "claims", "HDR: ib_send_bw 90"), "write wright plan claims --text 'HDR: ib_send_bw 90'\n"),
+    ],
+)
+def test_a_text_in_place_of_a_file_is_named_as_one(command, arguments, fix):
+    """With the line that reads it."""
+    done = command(*arguments)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error[usage]")
+    assert fix in done.stderr
+
+
+def test_a_file_with_blanks_in_its_name_is_read(command, tmp_path):
+    """It exists, so it is no text; the fix for a text works."""
+    (tmp_path / "my run.log").write_text("CUDA out of memory\n")
+
+    assert "out of memory" in command("why", "my run.log").stdout
+    assert "out of memory" in command("why", "-", input="CUDA out of memory\n").stdout

@@ -47,3 +47,15 @@ def refused_texts(argument: Argument) -> Iterator[Finding]:
             )
             line = f"curl -fsSLO {shlex.quote(token.value)}"
             yield Finding("usage", message, _("download the file first: {line}", line=line))
+
+
+def is_prose(text: str) -> bool:
+    """Return True for a text with blanks, such as a line of a log, that is not the path of a file or folder."""
+    if not re.search(r"\s", text.strip()):
+        return False
+    try:
+        return not Path(text).exists() and not (
+            Path(text).suffix and Path(text).parent.is_dir() and "/" in text
+        )
+    except (OSError, ValueError):  # too long for a path
+        return True

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
 _OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
+_LONGEST_TEXT = 200  # characters of a text in a message
 _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # HTML characters of logs, escaped as in JSON
 
 
@@ -90,12 +91,28 @@ def _require_log(file: Path) -> None:
 
 
 def _require_names(sources: Sequence[str]) -> None:
-    """Raise WrightError if a source is an option, or an address such as https://host/log, which is not read."""
+    """Raise WrightError if a source is an option, the text of a log, or an address such as https://host/log."""
+    from clusterwright.cli._texts import is_prose
+    from clusterwright.config.source import printable
+
     if options := [source for source in sources if source.startswith("-") and source != "-"]:
         raise WrightError.from_code(
             "unknown-name",
             _("this command has no option {option}", option=options[0]),
             _("see wright why --help"),
+            exit_code=EXIT_USAGE,
+        )
+    if texts := [source for source in sources if is_prose(source)]:
+        text = " ".join(texts)
+        raise WrightError.from_code(
+            "usage",
+            _(
+                "`{text}` is a text; only files, jobs and hosts are read",
+                text=printable(text[:_LONGEST_TEXT]),
+            ),
+            _("run `wright why -`, paste the text and press Ctrl-D")
+            if len(text) > _LONGEST_TEXT or not text.isprintable()
+            else _("pass the text through a pipe: {line}", line=f"echo {shlex.quote(text)} | wright why -"),
             exit_code=EXIT_USAGE,
         )
     if addresses := [source for source in sources if _ADDRESS.match(source)]:

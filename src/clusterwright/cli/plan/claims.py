@@ -50,12 +50,19 @@ def claims(
 
 def _read(guide: Path | None, text: str) -> str:
     """Return the text to judge: that of the file `guide` (`-` for stdin), if there is one, and `text` after it."""
+    import shlex
     import sys
 
+    from clusterwright.cli._texts import is_prose
     from clusterwright.cli.plan._inputs import read_table
+    from clusterwright.errors import EXIT_USAGE, WrightError
 
     if guide is None:
         return text
+    if is_prose(str(guide)):
+        message = _("`{text}` is a text, not a file", text=str(guide)[:80])
+        line = shlex.join(("wright", "plan", "claims", "--text", str(guide)))
+        raise WrightError.from_code("usage", message, _("write {line}", line=line), exit_code=EXIT_USAGE)
     data = sys.stdin.buffer.read() if str(guide) == "-" else read_table(guide)
     return f"{data.decode(errors='replace')}\n{text}"
 
