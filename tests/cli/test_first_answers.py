@@ -38,3 +38,21 @@ def test_a_file_with_blanks_in_its_name_is_read(command, tmp_path):
 
     assert "out of memory" in command("why", "my run.log").stdout
     assert "out of memory" in command("why", "-", input="CUDA out of memory\n").stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("check --hosts gpu1 gpu2", "write --hosts gpu1,gpu2\n"),
+        ("check --hosts=gpu1, gpu2", "write --hosts gpu1,gpu2\n"),
+        ("bench network --hosts gpu[1-2] gpu4 gpu5", "write --hosts 'gpu[1-2],gpu4,gpu5'\n"),
+        ("check --hosts gpu1 --hosts gpu2", "write --hosts gpu1,gpu2\n"),
+        ("check --only gpu-ecc gpu-count", "write --only gpu-ecc --only gpu-count\n"),
+        ("check --hosts gpu1 json", "write the value as an option: wright check --json\n"),
+        ("check gpu1", "write the option before its value: --hosts gpu1\n"),
+        ("check --hosts gpu1 a/b", "omit the argument: `wright check` takes the options"),
+    ],
+)
+def test_more_values_after_an_option_of_several_are_joined(command, line, fix):
+    """A hostlist has commas, other options are repeated; an option that is on the line is not proposed again."""
+    assert f"fix: {fix}" in command(*line.split()).stderr

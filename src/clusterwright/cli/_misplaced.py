@@ -6,10 +6,11 @@ and vagrant call the commands of a group.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from clusterwright.i18n import _
 
@@ -43,6 +44,7 @@ _VERBS = {
 }
 _COMMANDS_OF_NAMES = {"wright report": "job", "wright checkpoints": "list", "wright bios": "show"}
 _MOST_LINES = 3  # of a fix; a loop for more
+_HOSTLIST = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\d,-]+\][\w.-]*)*(?:,[\w.\[\],-]+)?")
 _NEWEST = ("latest", "newest", "current", "stable")
 
 
@@ -101,6 +103,28 @@ def repeated_lines(command: str, tokens: Sequence[str]) -> str:
         return "; ".join(shlex.join((*command.split(), value, *options)) for value in values)
     line = shlex.join((*command.split(), *options))
     return f'for name in {shlex.join(values)}; do {line} "$name"; done'
+
+
+def list_option(tokens: Sequence[str], unexpected: Sequence[str], arguments: Iterable[Argument]) -> str:
+    """Return an option that takes a list, with all values after it, the unexpected ones too; empty if there is none.
+
+    A hostlist has commas, an option of several values is repeated.
+    """
+    options = {name: argument for argument in arguments for name in argument.names if name.startswith("--")}
+    for index, token in enumerate(tokens):
+        name, equals, value = token.partition("=")
+        following = takewhile(lambda text: not text.startswith("-"), tokens[index + 1 :])
+        values = [text.strip(",") for text in ([value] if equals else []) + list(following)]
+        extra = [text.strip(",") for text in unexpected]
+        if name not in options or len(values) < 2 or values[1:] != extra[: len(values) - 1]:
+            continue
+        if any(not text or f"--{text}" in options for text in values):
+            continue
+        if name == "--hosts" and options[name].hint is str and all(map(_HOSTLIST.fullmatch, values)):
+            return f"{name} {shlex.quote(','.join(values))}"
+        if get_origin(options[name].hint) is tuple and ... in get_args(options[name].hint):
+            return " ".join(f"{name} {shlex.quote(text)}" for text in values)
+    return ""
 
 
 def option_of(unexpected: Sequence[str], arguments: Iterable[Argument]) -> str:

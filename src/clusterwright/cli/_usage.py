@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from decimal import Decimal
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
@@ -27,12 +26,14 @@ from clusterwright.cli._examples import examples
 from clusterwright.cli._foreign_options import foreign_fix, train_line, unknown_options
 from clusterwright.cli._misplaced import (
     choices_of,
+    list_option,
     option_of,
     options_last,
     releases_note,
     repeated_lines,
     verb_line,
 )
+from clusterwright.cli._number_spelling import number_spelling, number_without_unit, share_spelling
 from clusterwright.cli._other_names import alias_of, command_fix, rank_choices
 from clusterwright.cli._show import cluster_option
 from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError, did_you_mean
@@ -45,14 +46,8 @@ if TYPE_CHECKING:
 _LEAST_SIMILAR = 0.75  # ratio of an option's name and the suggested one
 _SIMILAR_CHOICE = 0.6
 _MOST_OPTIONS = 12  # that a fix lists
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_RATIO = re.compile(r"(\d+(?:\.\d+)?) ?(?::1|x)?$")  # 1,5 with its comma replaced, 2:1 or 2x
-_PERCENTAGE = re.compile(r"(\d+(?:\.\d+)?) ?%")
-_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGbBtT])")
-_FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
 _UNIT = re.compile(r"[kMGTP]?B|[KMGTP]iB|Gbit/s|GB/s|[kM]?W|s|m|min|h|d|w")
 _SPECS = (".yaml", ".yml")
-_UNITS = {"s": "1", "ms": "0.001", "us": "0.000001", "m": "60", "min": "60", "h": "3600"}
 _LIMIT = re.compile(r"Must be (>=|<=|>|<) (\S+)")  # of Cyclopts
 
 
@@ -242,11 +237,14 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
     previous = next((a for a, b in pairwise(_after_command(error)) if b == unused[0]), "")
     if _UNIT.fullmatch(unused[0]) and previous[:1].isdigit():
         return message, _("write {number}", number=previous + unused[0])
+    if line := list_option(_after_command(error), unused, _arguments_of(error)):
+        return message, _("write {line}", line=line)
     if option := option_of(unused, _arguments_of(error)):
         return message, _("write the value as an option: {line}", line=f"{command} {option}") + releases_note(
             option
         )
-    option = next((option for option in ("--hosts", "--out") if option in valid_options), "")
+    typed = {token.partition("=")[0] for token in _after_command(error)}
+    option = next((name for name in ("--hosts", "--out") if name in valid_options and name not in typed), "")
     if option and not unused[0].startswith("-"):
         value = shlex.quote(unused[0])
         return message, _("write the option before its value: {option} {value}", option=option, value=value)
@@ -282,6 +280,10 @@ def _options(arguments: Iterable[Argument]) -> str:
 
 def _repeated(error: RepeatArgumentError) -> tuple[str, str]:
     option = error.token.keyword or ""
+    tokens = " ".join(_after_command(error)).replace(f"{option}=", f"{option} ").split(" ")
+    values = [value for name, value in pairwise(tokens) if name == option]
+    if hosts := list_option([option, *values], values[1:], _arguments_of(error)):
+        return _("{option} is given more than once", option=option), _("write {line}", line=hosts)
     return _("{option} is given more than once", option=option), _("write {option} once", option=option)
 
 
@@ -322,7 +324,9 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
             else _("{option}: `{value}` is not a number", option=option, value=value)
         )
         meaning = _meaning(error, error.argument)
-        if not is_integer and (spelling := share_spelling(value) or _without_unit(value, option, meaning)):
+        if not is_integer and (
+            spelling := share_spelling(value) or number_without_unit(value, option, meaning)
+        ):
             return message, _("write {number}", number=prefix + spelling)
         if spelling := number_spelling(value, is_integer=is_integer):
             return message, _("write {number}", number=prefix + spelling)
@@ -338,45 +342,6 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
     if not guess and alias_of(value, choices):
         guess = _("did you mean {names}?", names=f"`{nearest[0]}`") + " "
     return message, guess + _("choose one of {choices}", choices=", ".join(nearest))
-
-
-def share_spelling(text: str) -> str:
-    """Return a percentage as a share of 1, 5% as 0.05; empty for another text."""
-    match = _PERCENTAGE.fullmatch(text.strip().replace(",", "."))
-    return f"{(Decimal(match[1]) / 100).normalize():f}" if match else ""
-
-
-def _without_unit(text: str, option: str, meaning: str) -> str:
-    """Return a time as seconds or a power as watts, for an option that takes these; empty for another text."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|us|min|[smhW])", text.strip())
-    is_seconds = re.search(r"\b[Ss]econds\b|秒", meaning)
-    if match and (option.endswith("-w") if match[2] == "W" else is_seconds):
-        return f"{(Decimal(match[1]) * Decimal(_UNITS.get(match[2], '1'))).normalize():f}"
-    return ""
-
-
-def number_spelling(text: str, *, is_integer: bool) -> str:
-    """Return how to write a number that has a comma, a suffix or a decimal point; empty if the text is none.
-
-    A count of tokens with k is often a power of two, so that both are named.
-    """
-    stripped = text.strip().replace("_", "").lstrip("+")
-    if _THOUSANDS.fullmatch(stripped):
-        return stripped.replace(",", "")
-    if not is_integer and (number := _RATIO.match(stripped.replace(",", "."))):
-        return number[1]
-    if match := _SUFFIXED.fullmatch(stripped):
-        letter = match[2].lower()
-        expanded = Decimal(match[1]) * _FACTORS[letter]
-        binary = (
-            _(" or {number}", number=int(Decimal(match[1]) * 1024)) if letter == "k" and is_integer else ""
-        )
-        return f"{int(expanded)}{binary}"
-    try:
-        value = Decimal(stripped)
-    except ArithmeticError:
-        return ""
-    return str(int(value)) if value.is_finite() and value == int(value) and abs(value) < 10**18 else ""
 
 
 def _meaning(error: CycloptsError, argument: Argument) -> str:
