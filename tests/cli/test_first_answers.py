@@ -56,3 +56,54 @@ def test_a_file_with_blanks_in_its_name_is_read(command, tmp_path):
 def test_more_values_after_an_option_of_several_are_joined(command, line, fix):
     """A hostlist has commas, other options are repeated; an option that is on the line is not proposed again."""
     assert f"fix: {fix}" in command(*line.split()).stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "fix", "absent"),
+    [
+        ("report job 1 --format csv", "write --csv job.csv in place of --format csv\n", "--csv in place"),
+        (
+            "export --format compose --out x",
+            "write --compose in place of --format compose\n",
+            "compose.compose",
+        ),
+        ("top -d 5", "leave out -d: the screen refreshes by itself\n", "containers"),
+        ("web --bind 0.0.0.0:8443", "write --host 0.0.0.0 --port 8443 in place of --bind\n", "leave out"),
+        ("web --listen 8443", "write --port 8443 in place of --listen\n", "leave out"),
+        ("web --bind ::1", "write --host ::1 in place of --bind\n", "leave out"),
+        ("guide --nodes 4", "write --hosts 4 in place of --nodes\n", "leave out"),
+        (
+            "upgrade --cuda 12.9",
+            'write `cuda: "12.9"` below `software` in the cluster file; then',
+            "exactly one",
+        ),
+        ("mcp --port 3000", "leave out --port: an assistant starts the command", "the options are"),
+    ],
+)
+def test_an_option_of_another_tool_is_answered_with_what_to_write(command, line, fix, absent):
+    """A fix that can be typed as it is."""
+    done = command(*line.split())
+
+    assert f"fix: {fix}" in done.stderr
+    assert absent not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("cancel 1234 1235 --signal KILL", "wright cancel 1234; wright cancel 1235\n"),
+        ("cancel 1234 --signal KILL 1235", "1235"),
+        ("apply site.yaml --dry-run --tags slurm", "name the cluster file with --cluster site.yaml\n"),
+        ("apply --tags slurm --dry-run", None),
+        ("cancel --signal KILL 1234", None),
+        ("cancel --signal=KILL 1234", None),
+    ],
+)
+def test_an_unknown_option_hides_no_unexpected_argument(command, line, fix):
+    """Both are named at once; what follows the option may be its value."""
+    output = command(*line.split()).stderr
+
+    assert "has no option" in output
+    assert ("unexpected argument" in output) == (fix is not None)
+    assert (fix or "") in output
+    assert "no cluster file found" not in output or "site.yaml" not in line

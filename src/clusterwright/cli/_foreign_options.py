@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clusterwright.cli._unknown_names import RESULTS
 from clusterwright.i18n import N_, _
-
-if TYPE_CHECKING:
-    from cyclopts.argument import Argument
 
 _RENDEZVOUS = (
     "--rdzv_backend --rdzv_endpoint --rdzv_id --rdzv_conf --master_addr --master_port --node_rank --machine_rank"
@@ -59,6 +56,7 @@ _GLOBAL_EQUIVALENTS = {
     "--verbose": "--debug --verbos -vv -vvv --trace_back",
     "--lang": "--language --locale",
 }
+_LISTEN = "--bind --listen --address --addr -b"
 _FLAGS = ("--dry-run", "--plan", "--yes", "--follow", "--json", *_GLOBAL_EQUIVALENTS)
 # What other tools write as an option, and a command here as an argument.
 _RUN = "--job --run --job_id --id --jobid -j --name"
@@ -92,6 +90,7 @@ _ENDLESS = {
         "leave out {option}: the command runs until you end it"
     )
 }
+_NODES = "--nodes --nnodes --num_nodes --num_machines -N"
 _HOSTS = "--limit -l --hosts --host -H -w --nodelist --node --only"
 _INSTEAD = {
     "report cluster": {
@@ -105,7 +104,23 @@ _INSTEAD = {
     },
     "apply": {_HOSTS: _ALL_HOSTS},
     "rollback": {_HOSTS: _ALL_HOSTS},
-    **dict.fromkeys(("top", "web", "mcp", "heal watch"), _ENDLESS),
+    **dict.fromkeys(("web", "heal watch"), _ENDLESS),
+    "top": _ENDLESS | {"-d --delay -n -s": N_("leave out {option}: the screen refreshes by itself")},
+    "mcp": _ENDLESS
+    | {
+        "--port -p --host --bind --listen --address --transport": N_(
+            "leave out {option}: an assistant starts the command and writes to its standard input; it has no port"
+        )
+    },
+    "upgrade": {
+        "--cuda --nccl --python": N_(
+            'write `{name}: "{value}"` below `software` in the cluster file; then run: wright apply'
+        )
+    },
+    "guide": {
+        _NODES: N_("write --hosts {value} in place of {option}"),
+        "--cluster": N_("leave out {option}: the command works with cluster.yaml of this folder"),
+    },
     "jobs": {
         "-u --user --users --me --mine -a --all -A --account -t --state --states -p --partition -j": _ALL_JOBS
     },
@@ -202,10 +217,8 @@ _REASONS = {
     ),
     "--no_cache --cache --keep --save": N_("leave out {option}: the command decides what it stores"),
 }
-_NODES = "--nodes --nnodes --num_nodes --num_machines -N"
 _GPUS_PER_NODE = 8  # of most training hosts
 _SPECS = (".yaml", ".yml")
-_SCRIPTS = (".py", ".sh", *_SPECS)
 _NUMBER = re.compile(r"-\d.*")
 _COUNT = re.compile(r"(?:gpu:(?:[\w-]+:)?)?(\d+)")
 
@@ -250,14 +263,25 @@ def _replacement(
 ) -> str:
     name = _normalized(option)
     if f"--{value}" in valid_options and name in ("--format", "--type", "--to", "--target"):
-        return _("write {here} in place of {option}", here=f"--{value}", option=f"{option} {value}")
+        here = (
+            f"--{value} {command.rsplit(maxsplit=1)[-1]}.{value}" if f"--{value}" in RESULTS else f"--{value}"
+        )
+        return _("write {here} in place of {option}", here=here, option=f"{option} {value}")
+    if name in _LISTEN.split() and {"--host", "--port"} <= set(valid_options):
+        host, _colon, port = value.rpartition(":") if not value.isdecimal() else ("", "", value)
+        is_address = not port.isdecimal() or (":" in host and not host.endswith("]"))  # ::1
+        host, port = (value, "") if is_address else (host.strip("[]"), port)
+        here = " ".join(
+            (*(("--host", shlex.quote(host)) if host else ()), *(("--port", port) if port else ()))
+        )
+        return _("write {here} in place of {option}", here=here or "--host", option=option)
     if instead := next(
         (text for names, text in _INSTEAD.get(command, {}).items() if name in names.split()), ""
     ):
         argument = _argument_of(tokens, valid_options)
         count = value if value.isdecimal() else 20
         return _(instead).format(
-            option=option, argument=argument or "JOB", count=count, value=shlex.quote(value)
+            option=option, argument=argument or "JOB", count=count, value=shlex.quote(value), name=name[2:]
         )
     if (
         name in _NODES.split()
@@ -345,41 +369,3 @@ def _in_gpus(option: str, value: str, tokens: Sequence[str]) -> str:
     gpus = f"{int(value) * per_node}" if value.isdecimal() else f"HOSTS*{per_node}"
     here = f"--gpus {gpus}" + ("" if per_host else f" --gpus-per-node {per_node}")
     return _("write {here} in place of {option}", here=here, option=option)
-
-
-def train_line(tokens: Sequence[str], arguments: Iterable[Argument]) -> str:
-    """Return the line of `wright train` with its own options first and the program after `--`.
-
-    Options of torchrun, sbatch and others before the program are replaced or left out; a file that Python runs gets
-    `python` in front of it. Empty without a program, for a job file, and if an option before the program has no
-    replacement.
-    """
-    options = {name: argument for argument in arguments for name in argument.names if name.startswith("-")}
-    typed: list[str] = []
-    program: list[str] = []
-    remaining = list(tokens)
-    while remaining:
-        token = remaining.pop(0)
-        name, equals, value = token.partition("=")
-        if argument := options.get(name):
-            typed.append(token)
-            if not equals and remaining and not argument.is_flag():
-                typed.append(remaining.pop(0))
-        elif program or not token.startswith("-"):
-            program.append(token)
-        elif name != "--":
-            if not equals and remaining and _is_value(remaining[0]):
-                value = remaining.pop(0)
-            replacement = equivalent_option("train", name, value, options)
-            if not replacement and not is_omitted("train", name):
-                return ""
-            typed += replacement if replacement[:1] not in ([token] for token in typed) else []
-    if not program or program[0].endswith(_SPECS):
-        return ""
-    program[:0] = ["python"] if program[0].endswith(".py") else []
-    return shlex.join(("wright", "train", *typed, "--", *program))
-
-
-def _is_value(token: str) -> bool:
-    """Return True for a token after an option of another tool that is its value, and not the program."""
-    return not token.startswith("-") and not token.endswith(_SCRIPTS)

@@ -6,8 +6,10 @@ Used only after an error, so that a right command line costs nothing.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cyclopts import (
@@ -105,7 +107,9 @@ def _mistakes(
         _attach_context(cyclopts_error, tokens, line)
         if not isinstance(cyclopts_error, MissingArgumentError) or typed_option(cyclopts_error):
             findings += usage_error(cyclopts_error).findings
-    is_unused = isinstance(cause, UnusedCliTokensError)  # it may be the option that is missing
+    # What the command lacks may be the option that is missing.
+    is_unused = isinstance(cause, UnusedCliTokensError | UnknownOptionError)
+    findings += _unused(tokens, line, errors)
     findings += _invalid(tokens, line)
     findings += contradictions(line.command, line.arguments, with_missing=not is_unused)
     texts += [f"{finding.message} {finding.fix}" for finding in findings]
@@ -115,7 +119,9 @@ def _mistakes(
         missing_error = MissingArgumentError(argument=missing[0])
         _attach_context(missing_error, tokens, line)
         yield needs(missing_error, missing)
-    yield from unknown_names(line.command, line.arguments, " ".join(texts))
+    others = unknown_names(line.command, line.arguments, " ".join(texts))
+    has_cluster = any(" --cluster " in finding.fix for finding in findings)
+    yield from (finding for finding in others if finding.code != "no-cluster-file" or not has_cluster)
     yield from line_findings(line.command, line.arguments)
 
 
@@ -183,6 +189,36 @@ def _unknown(tokens: Sequence[str], line: _Line, errors: Sequence[CycloptsError]
     for option in unknown_options(tokens, valid)[:1]:
         token = Token(keyword=option, source="cli")
         yield UnknownOptionError(token=token, argument_collection=line.arguments)
+
+
+def _unused(tokens: Sequence[str], line: _Line, errors: Sequence[CycloptsError]) -> tuple[Finding, ...]:
+    """Return a finding about the arguments that the command does not take, which an unknown option hides.
+
+    What follows an unknown option may be its value.
+    """
+    unknown = unknown_options(tokens, [name for argument in line.arguments for name in argument.names])
+    if not unknown or any(isinstance(error, UnusedCliTokensError) for error in errors):
+        return ()
+    read = [token for argument in line.arguments for token in argument.tokens]
+    values = Counter(token.value for token in read if token.keyword)
+    arguments: list[str] = []
+    known: list[str] = []
+    for previous, text in pairwise(("", *tokens[len(line.command) :])):
+        if text == "--":
+            break
+        if (previous in unknown and not text.startswith("-")) or text.partition("=")[0] in unknown:
+            continue
+        known.append(text)
+        if values[text] > 0:
+            values[text] -= 1
+        elif not text.startswith("-"):
+            arguments.append(text)
+    unused = arguments[sum(1 for token in read if not token.keyword) :]
+    if not unused:
+        return ()
+    error = UnusedCliTokensError(unused_tokens=unused)
+    _attach_context(error, (*line.command, *known), line)
+    return usage_error(error).findings
 
 
 def _invalid(tokens: Sequence[str], line: _Line) -> Iterator[Finding]:

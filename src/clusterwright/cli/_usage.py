@@ -23,7 +23,7 @@ from cyclopts import (
 )
 
 from clusterwright.cli._examples import examples
-from clusterwright.cli._foreign_options import foreign_fix, train_line, unknown_options
+from clusterwright.cli._foreign_options import foreign_fix, unknown_options
 from clusterwright.cli._misplaced import (
     choices_of,
     list_option,
@@ -36,6 +36,7 @@ from clusterwright.cli._misplaced import (
 from clusterwright.cli._number_spelling import number_spelling, number_without_unit, share_spelling
 from clusterwright.cli._other_names import alias_of, command_fix, rank_choices
 from clusterwright.cli._show import cluster_option
+from clusterwright.cli._train_line import train_line
 from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError, did_you_mean
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError
