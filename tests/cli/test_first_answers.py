@@ -107,3 +107,40 @@ def test_an_unknown_option_hides_no_unexpected_argument(command, line, fix):
     assert ("unexpected argument" in output) == (fix is not None)
     assert (fix or "") in output
     assert "no cluster file found" not in output or "site.yaml" not in line
+
+
+def test_a_file_in_place_of_a_folder_and_the_reverse_are_named(command, tmp_path):
+    """The fix names the folder of the file, the comparison without a folder, and no folder where a file is read."""
+    (tmp_path / "etc slurm").mkdir()
+    (tmp_path / "etc slurm/slurm.conf").touch()
+    (tmp_path / "slurm-etc").mkdir()
+    (tmp_path / "c.yaml").touch()
+
+    adopted = command("adopt", "--folder", "etc slurm/slurm.conf", "--out", "a.yaml").stderr
+    compared = command("diff", "--cluster", "c.yaml", "slurm-etc").stderr
+    simulated = command("simulate", "--trace", "x.csv", "--against", "slurm-default", "--teams", "3").stderr
+    assert "is a file, not a folder" in adopted
+    assert "fix: write --folder 'etc slurm'\n" in adopted
+    assert "fix: to compare the hosts with the cluster file: wright diff --cluster c.yaml\n" in compared
+    assert "no such file: slurm-default\nfix: name a file that exists\n" in simulated
+
+
+def test_a_target_in_front_of_its_source_is_named(command, tmp_path):
+    """Also together with a wrong format."""
+    (tmp_path / "runs/gpt").mkdir(parents=True)
+    fix = "write the source first: wright checkpoints convert runs/gpt out.safetensors\n"
+
+    assert fix in command("checkpoints", "convert", "out.safetensors", "runs/gpt", "--to", "dcp").stderr
+    assert fix in command("checkpoints", "convert", "out.safetensors", "runs/gpt", "--to", "gguf").stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "guess"),
+    [("dragonfly", ""), ("fat-tre", "fat-tree"), ("ail-only", "rail-only"), ("rng", "ring")],
+)
+def test_a_value_that_is_far_from_all_choices_has_no_guess(command, kind, guess):
+    """Another first letter needs more letters in common."""
+    output = command("plan", "fabric", "--kind", kind).stderr
+
+    assert ("did you mean" in output) == bool(guess)
+    assert f"did you mean `{guess}`?" in output or not guess

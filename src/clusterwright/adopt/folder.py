@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from clusterwright.adopt.account_tables import ASSOCIATIONS, DUMP, QOS, USERS
@@ -27,6 +28,13 @@ def read_folder(folder: Path) -> RecordedSite:
     Raises:
         WrightError: the folder has no slurm.conf, or a file cannot be read.
     """
+    if folder.is_file():
+        raise WrightError.from_code(
+            "file-unreadable",
+            _("{path} is a file, not a folder", path=folder),
+            _("write --folder {folder}", folder=shlex.quote(str(folder.parent))),
+            exit_code=EXIT_USAGE,
+        )
     paths = [path for pattern in _PATTERNS for path in sorted(folder.glob(pattern)) if path.is_file()]
     if folder / "slurm.conf" not in paths:
         raise WrightError.from_code(

@@ -138,6 +138,14 @@ def _verify(values: Values) -> list[Finding]:
     return findings
 
 
+def _convert(values: Values) -> list[Finding]:
+    from clusterwright.cli.checkpoints import is_swapped, swapped
+
+    source, target = str(values.get("SOURCE", "")), str(values.get("TARGET", ""))
+    is_local = not values.keys() & {"--cluster", "--host"}
+    return [*swapped(source, target).findings] if is_local and target and is_swapped(source, target) else []
+
+
 def _log(values: Values) -> list[Finding]:
     from clusterwright.cli._connection import local_run
     from clusterwright.diagnose.reading.finding import is_named_like_file
@@ -188,6 +196,7 @@ _CHECKS: Mapping[str, Callable[[Values], list[Finding]]] = {
     "plan explain": _explain,
     "checkpoints list": _verify,
     "checkpoints verify": _verify,
+    "checkpoints convert": _convert,
     "why": _log,
     "logs": _log,
     "tune network": _tune,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 RESULTS = ("--out", "--html", "--csv", "--svg", "--cables", "--metrics")  # options that name a file to write
 _FILES = ("--html", "--csv", "--svg")  # never a folder
+_FOLDERS = ("--folder", "--root", "--code", "FILE", "SOURCES")  # arguments that may name a folder to read
 _LONGEST = 200  # characters of a path in a message
 _NOT_READ = (*RESULTS, "--users", "--cluster")  # created, or judged on its own
 # Commands that need the cluster file of this folder if none is named; the latter also work with any Slurm cluster.
@@ -188,7 +189,8 @@ def _missing_file(argument: Argument, value: str) -> Iterator[Finding]:
             return
     folder, files = Path(value).parent, []
     with suppress(OSError):
-        files = [str(folder / file.name) for file in folder.iterdir()]
+        is_folder = argument.name in _FOLDERS
+        files = [str(folder / file.name) for file in folder.iterdir() if is_folder or not file.is_dir()]
     option = f"{argument.name}: " if argument.name.startswith("-") else ""
     message = _("{option}no such file: {path}", option=option, path=value[:_LONGEST])
     fix = unknown_name_fix(value, files, _("name a file that exists"))

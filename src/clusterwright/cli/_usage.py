@@ -339,10 +339,20 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
         return "", ""
     message = _("{option} cannot be `{value}`", option=option, value=value)
     nearest = rank_choices(value, choices)
-    guess = did_you_mean(value, choices, _SIMILAR_CHOICE)
+    likely = [
+        name
+        for name in choices
+        if name[:1].lower() == value[:1].lower() or _is_near(value.lower(), name.lower())
+    ]
+    guess = did_you_mean(value, likely, _SIMILAR_CHOICE)
     if not guess and alias_of(value, choices):
         guess = _("did you mean {names}?", names=f"`{nearest[0]}`") + " "
     return message, guess + _("choose one of {choices}", choices=", ".join(nearest))
+
+
+def _is_near(text: str, name: str) -> bool:
+    """Return True for a name so similar that it may be meant by a text with another first letter."""
+    return SequenceMatcher(None, text, name).ratio() >= _LEAST_SIMILAR
 
 
 def _meaning(error: CycloptsError, argument: Argument) -> str:

@@ -127,11 +127,28 @@ def convert(
     from clusterwright.config.file_kinds import TORCH
     from clusterwright.launch.checkpoints import convert as write
 
+    if not (host or cluster) and is_swapped(source, target):
+        raise swapped(source, target)
     if not (host or cluster) and (to or not from_) and Path(source).is_file():
         require_file_kind(Path(source), _("a checkpoint"), TORCH)
         raise _file_to_convert(source, target, to)
     source, source_host = located(source, cluster, host, TORCH)
     return show_converted(write(source, target, source_host, to=to, origin=from_, name=name), json=json)
+
+
+def is_swapped(source: str, target: str) -> bool:
+    """Return True if the source, which is named like a file, does not exist and the target does."""
+    is_file = "/" in source or bool(Path(source).suffix)
+    return is_file and not Path(source).exists() and Path(target).exists()
+
+
+def swapped(source: str, target: str) -> WrightError:
+    """Return the error of a target in front of its source."""
+    message = _("no such file: {path}", path=source)
+    line = shlex.join(("wright", "checkpoints", "convert", target, source))
+    return WrightError.from_code(
+        "file-unreadable", message, _("write the source first: {line}", line=line), exit_code=EXIT_USAGE
+    )
 
 
 def _file_to_convert(source: str, target: str, to: str | None) -> WrightError:

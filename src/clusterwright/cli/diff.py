@@ -54,6 +54,8 @@ def diff(
 
     file = cluster_file(cluster)
     if new is not None:
+        if new.is_dir():
+            raise _folder(new, file)
         if cluster is None and new.exists() and new.samefile(file):
             raise _itself(file)
         differs, all_reached = two_files(file, new, json=json), True
@@ -62,6 +64,13 @@ def diff(
     if not all_reached:
         return EXIT_FAILED
     return EXIT_CHANGES_PENDING if exit_code and differs else EXIT_OK
+
+
+def _folder(new: Path, file: Path) -> WrightError:
+    """Return the error of a folder, such as one of `wright render`, in place of a second cluster file."""
+    message = _("{path} is a folder; a second cluster file is compared", path=new)
+    fix = _("to compare the hosts with the cluster file: wright diff {option}", option=cluster_option(file))
+    return WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
 
 
 FEW = 3  # more new files of one folder are shown as a count
