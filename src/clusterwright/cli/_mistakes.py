@@ -119,9 +119,9 @@ def _mistakes(
         missing_error = MissingArgumentError(argument=missing[0])
         _attach_context(missing_error, tokens, line)
         yield needs(missing_error, missing)
-    others = unknown_names(line.command, line.arguments, " ".join(texts))
+    name_findings = unknown_names(line.command, line.arguments, " ".join(texts))
     has_cluster = any(" --cluster " in finding.fix for finding in findings)
-    yield from (finding for finding in others if finding.code != "no-cluster-file" or not has_cluster)
+    yield from (finding for finding in name_findings if finding.code != "no-cluster-file" or not has_cluster)
     yield from line_findings(line.command, line.arguments)
 
 
@@ -202,13 +202,13 @@ def _unused(tokens: Sequence[str], line: _Line, errors: Sequence[CycloptsError])
     read = [token for argument in line.arguments for token in argument.tokens]
     values = Counter(token.value for token in read if token.keyword)
     arguments: list[str] = []
-    known: list[str] = []
+    read_texts: list[str] = []
     for previous, text in pairwise(("", *tokens[len(line.command) :])):
         if text == "--":
             break
         if (previous in unknown and not text.startswith("-")) or text.partition("=")[0] in unknown:
             continue
-        known.append(text)
+        read_texts.append(text)
         if values[text] > 0:
             values[text] -= 1
         elif not text.startswith("-"):
@@ -217,7 +217,7 @@ def _unused(tokens: Sequence[str], line: _Line, errors: Sequence[CycloptsError])
     if not unused:
         return ()
     error = UnusedCliTokensError(unused_tokens=unused)
-    _attach_context(error, (*line.command, *known), line)
+    _attach_context(error, (*line.command, *read_texts), line)
     return usage_error(error).findings
 
 

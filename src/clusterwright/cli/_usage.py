@@ -273,8 +273,8 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
 
 def _options(arguments: Iterable[Argument]) -> str:
     """Return the names of the first options that a command's help shows, and how many more there are, as text."""
-    shown = (argument.name for argument in arguments if argument.show and not argument.children)
-    listed = [name for name in dict.fromkeys(shown) if name.startswith("-") and "[" not in name]
+    visible = (argument.name for argument in arguments if argument.show and not argument.children)
+    listed = [name for name in dict.fromkeys(visible) if name.startswith("-") and "[" not in name]
     omitted = len(listed) - _MOST_OPTIONS
     return ", ".join(listed[:_MOST_OPTIONS]) + (f" ... (+{omitted})" if omitted > 0 else "")
 
@@ -342,7 +342,7 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
     likely = [
         name
         for name in choices
-        if name[:1].lower() == value[:1].lower() or _is_near(value.lower(), name.lower())
+        if name[:1].lower() == value[:1].lower() or _is_similar(value.lower(), name.lower())
     ]
     guess = did_you_mean(value, likely, _SIMILAR_CHOICE)
     if not guess and alias_of(value, choices):
@@ -350,7 +350,7 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
     return message, guess + _("choose one of {choices}", choices=", ".join(nearest))
 
 
-def _is_near(text: str, name: str) -> bool:
+def _is_similar(text: str, name: str) -> bool:
     """Return True for a name so similar that it may be meant by a text with another first letter."""
     return SequenceMatcher(None, text, name).ratio() >= _LEAST_SIMILAR
 
@@ -359,7 +359,9 @@ def _meaning(error: CycloptsError, argument: Argument) -> str:
     """Return the help of an argument; Cyclopts reads docstrings only for pages of help."""
     app = error.app
     documented = app.assemble_argument_collection(parse_docstring=True) if app and app.default_command else ()
-    text = next((other.parameter.help or "" for other in documented if other.name == argument.name), "")
+    text = next(
+        (candidate.parameter.help or "" for candidate in documented if candidate.name == argument.name), ""
+    )
     return re.split(r"\. |。", _(" ".join(text.split())))[0].rstrip(".。")
 
 

@@ -161,8 +161,8 @@ def _nodes_with_unused_devices(conf: SlurmConf) -> Iterator[tuple[str, ConfEntry
         node = conf.hosts.get(host)
         if node and not _detects(conf, host) and (unused := _unused_devices(node, name, lines)):
             yield name, *unused
-    of_one_host = not _detects(conf) and not any(_line_hosts(line) for line in _lines(conf))
-    for name in sorted({_kind(line) for line in _lines(conf)}) if of_one_host else ():
+    is_host_file = not _detects(conf) and not any(_line_hosts(line) for line in _lines(conf))
+    for name in sorted({_kind(line) for line in _lines(conf)}) if is_host_file else ():
         lines = [line for line in _lines(conf) if _kind(line) == name]
         nodes = [node for node in conf.nodes if any(kind == name for kind, _type, _n in gres_of(node))]
         problems = [problem for node in nodes if (problem := _unused_devices(node, name, lines))]
@@ -189,8 +189,10 @@ def gres_devices_unused(conf: SlurmConf) -> Iterator[Problem]:
             message = _("{gres} is {count}, but gres.conf names {files} device files", **values)
             items = (item.strip() for item in node.get("Gres").split(",") if item.strip())
             pairs = zip(items, gres_of(node), strict=True)
-            right = (f"{gres}:{files}" if one == (name, typed, count) else item for item, one in pairs)
-            yield Problem(node, message, f"NodeName={node.name} Gres={','.join(right)}")
+            corrected = (
+                f"{gres}:{files}" if item_gres == (name, typed, count) else item for item, item_gres in pairs
+            )
+            yield Problem(node, message, f"NodeName={node.name} Gres={','.join(corrected)}")
 
 
 @rule(
