@@ -144,3 +144,14 @@ def test_a_value_that_is_far_from_all_choices_has_no_guess(command, kind, guess)
 
     assert ("did you mean" in output) == bool(guess)
     assert f"did you mean `{guess}`?" in output or not guess
+
+
+def test_a_notebook_is_no_job_file(command, tmp_path):
+    """It is named with the other mistakes of the line."""
+    (tmp_path / "a.ipynb").write_text('{"cells": [{"cell_type": "code"}], "nbformat": 4}')
+    output = command("dev", "--jupyter", "a.ipynb", "--port", "80000").stderr
+
+    assert "--port cannot be 80000" in output
+    assert "a.ipynb is a Jupyter notebook, not a cluster or job file" in output
+    assert "fix: open it in JupyterLab: wright dev --jupyter --folder FOLDER" in output
+    assert "has no `name`" not in output

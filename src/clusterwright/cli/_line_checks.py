@@ -100,6 +100,10 @@ def _dev(values: Values) -> list[Finding]:
     from clusterwright.cli.dev import Common, session_options
 
     findings: list[Finding] = []
+    if file := values.get("FILE"):
+        from clusterwright.config.load import load_job
+
+        _attempt(findings, lambda: load_job(file))
     if cluster := _cluster(values):
         from clusterwright.launch.dev import script
 

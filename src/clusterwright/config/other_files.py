@@ -92,6 +92,11 @@ _TOOLS = (
         _at_line_starts(r"[{ \t]{0,8}['\"]model_type['\"]\s*:", r"[{ \t]{0,8}['\"]hidden_size['\"]\s*:"),
         N_("plan commands read such a file: `wright plan size --model FILE`"),
     ),
+    Tool(
+        N_("a Jupyter notebook"),
+        _at_line_starts(r"[^#\n]*\"cells\"\s*:", r"[^#\n]*\"(cell_type|nbformat)\"\s*:"),
+        N_("open it in JupyterLab: wright dev --jupyter --folder FOLDER, with the folder of the notebook"),
+    ),
 )
 
 
