@@ -114,3 +114,12 @@ def test_one_hosts_gres_conf_may_have_the_number_of_any_node():
         "GresTypes=gpu\nNodeName=n1 Gres=gpu:2\nNodeName=n2 Gres=gpu:4\n--- gres.conf\nName=gpu File=/dev/nvidia[0-3]"
     )
     assert [finding.code for finding in check(conf)] == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fix"), [("n[1-5]", "PartitionName=p Nodes=n[1-4]"), ("m1", "NodeName=m1 CPUs=8")]
+)
+def test_a_partition_with_an_unknown_node_keeps_the_nodes_that_exist(nodes, fix):
+    """No node is invented, unless the partition has no other."""
+    conf = example_conf(f"NodeName=n[1-4] CPUs=8\nPartitionName=p Nodes={nodes}")
+    assert [finding.fix for finding in check(conf) if finding.code == "partition-node-unknown"] == [fix]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.config.slurm_rules.conf import ConfEntry, Setting, SlurmConf, minutes
+from clusterwright.config.names import fold
+from clusterwright.config.slurm_rules.conf import ConfEntry, Setting, SlurmConf, hosts_of, minutes
 from clusterwright.config.slurm_rules.registry import Problem, Severity, rule
 from clusterwright.errors import closest_name
 from clusterwright.i18n import _
@@ -26,7 +27,9 @@ def partition_node_unknown(conf: SlurmConf) -> Iterator[Problem]:
         if unknown:
             values = {"partition": partition.name, "node": unknown[0]}
             message = _("partition {partition} names {node}, which is in no NodeName line", **values)
-            yield Problem(partition, message, conf.missing_node_line(unknown[0]))
+            names = [name for name in hosts_of(partition.get("Nodes")) if name not in unknown]
+            line = f"PartitionName={partition.name} Nodes={fold(names)}"
+            yield Problem(partition, message, line if names else conf.missing_node_line(unknown[0]))
 
 
 @rule(
