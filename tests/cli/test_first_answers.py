@@ -44,7 +44,6 @@ def test_a_file_with_blanks_in_its_name_is_read(command, tmp_path):
     ("line", "fix"),
     [
         ("check --hosts gpu1 gpu2", "write --hosts gpu1,gpu2\n"),
-        ("check --hosts=gpu1, gpu2", "write --hosts gpu1,gpu2\n"),
         ("bench network --hosts gpu[1-2] gpu4 gpu5", "write --hosts 'gpu[1-2],gpu4,gpu5'\n"),
         ("check --hosts gpu1 --hosts gpu2", "write --hosts gpu1,gpu2\n"),
         ("check --only gpu-ecc gpu-count", "write --only gpu-ecc --only gpu-count\n"),

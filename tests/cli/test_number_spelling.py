@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.cli._number_spelling import number_spelling, share_spelling
+from clusterwright.cli._numbers import number_spelling, share_spelling
 
 
 @pytest.mark.parametrize(

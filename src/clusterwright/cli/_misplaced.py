@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+from clusterwright.cli._foreign_options import equivalent_option, is_omitted
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ _VERBS = {
 _COMMANDS_OF_NAMES = {"wright report": "job", "wright checkpoints": "list", "wright bios": "show"}
 _MOST_LINES = 3  # of a fix; a loop for more
 _HOSTLIST = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\d,-]+\][\w.-]*)*(?:,[\w.\[\],-]+)?")
+_SPECS = (".yaml", ".yml")
+_SCRIPTS = (".py", ".sh", *_SPECS)
 _NEWEST = ("latest", "newest", "current", "stable")
 
 
@@ -187,3 +190,41 @@ def _choices(hint: Any) -> Iterator[str]:
             yield inner
         else:
             yield from _choices(inner)
+
+
+def train_line(tokens: Sequence[str], arguments: Iterable[Argument]) -> str:
+    """Return the line of `wright train` with its own options first and the program after `--`.
+
+    Options of torchrun, sbatch and others before the program are replaced or left out; a file that Python runs gets
+    `python` in front of it. Empty without a program, for a job file, and if an option before the program has no
+    replacement.
+    """
+    options = {name: argument for argument in arguments for name in argument.names if name.startswith("-")}
+    typed: list[str] = []
+    program: list[str] = []
+    remaining = list(tokens)
+    while remaining:
+        token = remaining.pop(0)
+        name, equals, value = token.partition("=")
+        if argument := options.get(name):
+            typed.append(token)
+            if not equals and remaining and not argument.is_flag():
+                typed.append(remaining.pop(0))
+        elif program or not token.startswith("-"):
+            program.append(token)
+        elif name != "--":
+            if not equals and remaining and _is_value(remaining[0]):
+                value = remaining.pop(0)
+            replacement = equivalent_option("train", name, value, options)
+            if not replacement and not is_omitted("train", name):
+                return ""
+            typed += replacement if replacement[:1] not in ([token] for token in typed) else []
+    if not program or program[0].endswith(_SPECS):
+        return ""
+    program[:0] = ["python"] if program[0].endswith(".py") else []
+    return shlex.join(("wright", "train", *typed, "--", *program))
+
+
+def _is_value(token: str) -> bool:
+    """Return True for a token after an option of another tool that is its value, and not the program."""
+    return not token.startswith("-") and not token.endswith(_SCRIPTS)

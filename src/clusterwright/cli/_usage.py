@@ -31,12 +31,12 @@ from clusterwright.cli._misplaced import (
     options_last,
     releases_note,
     repeated_lines,
+    train_line,
     verb_line,
 )
-from clusterwright.cli._number_spelling import number_spelling, number_without_unit, share_spelling
+from clusterwright.cli._numbers import number_spelling, number_without_unit, share_spelling
 from clusterwright.cli._other_names import alias_of, command_fix, rank_choices
 from clusterwright.cli._show import cluster_option
-from clusterwright.cli._train_line import train_line
 from clusterwright.errors import EXIT_USAGE, Finding, SpecError, WrightError, did_you_mean
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError

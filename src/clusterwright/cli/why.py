@@ -90,18 +90,11 @@ def _require_log(file: Path) -> None:
     require_file_kind(file, _("a log, a job or a host"), LOG, ARCHIVE, TOOL)
 
 
-def _require_names(sources: Sequence[str]) -> None:
-    """Raise WrightError if a source is an option, the text of a log, or an address such as https://host/log."""
+def _require_no_text(sources: Sequence[str]) -> None:
+    """Raise WrightError if a source is the text of a log in place of its file."""
     from clusterwright.cli._texts import is_prose
     from clusterwright.config.source import printable
 
-    if options := [source for source in sources if source.startswith("-") and source != "-"]:
-        raise WrightError.from_code(
-            "unknown-name",
-            _("this command has no option {option}", option=options[0]),
-            _("see wright why --help"),
-            exit_code=EXIT_USAGE,
-        )
     if texts := [source for source in sources if is_prose(source)]:
         text = " ".join(texts)
         raise WrightError.from_code(
@@ -115,6 +108,19 @@ def _require_names(sources: Sequence[str]) -> None:
             else _("pass the text through a pipe: {line}", line=f"echo {shlex.quote(text)} | wright why -"),
             exit_code=EXIT_USAGE,
         )
+
+
+def _require_names(sources: Sequence[str]) -> None:
+    """Raise WrightError if a source is an option, the text of a log, or an address such as https://host/log."""
+    if options := [source for source in sources if source.startswith("-") and source != "-"]:
+        raise WrightError.from_code(
+            "unknown-name",
+            _("this command has no option {option}", option=options[0]),
+            _("see wright why --help"),
+            exit_code=EXIT_USAGE,
+        )
+    if any(len(source.split()) > 1 for source in sources):
+        _require_no_text(sources)
     if addresses := [source for source in sources if _ADDRESS.match(source)]:
         raise WrightError.from_code(
             "usage",
