@@ -162,13 +162,13 @@ def test_a_duration_reads_in_two_units(seconds, text):
 
 
 @given(st.floats(min_value=1e-6, max_value=1e9))
-def test_a_duration_is_within_a_percent(seconds):
-    """Whatever its unit."""
+def test_a_duration_is_within_one_and_a_half_percent(seconds):
+    """Whatever its unit; the smaller of two units is rounded, at the worst in 1 d 12 h."""
     units = {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
     words = human_duration(seconds).replace(",", "").split()
 
     read = sum(float(number) * units[unit] for number, unit in zip(words[::2], words[1::2], strict=True))
-    assert read == pytest.approx(seconds, rel=0.0101)  # 30.3 h are 30 h
+    assert read == pytest.approx(seconds, rel=0.015)
 
 
 @pytest.mark.parametrize(

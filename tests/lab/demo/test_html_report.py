@@ -85,7 +85,7 @@ def test_a_demo_that_failed_says_so_first(told):
     """The page is written in any case, and does not boast."""
     text = render_html(report(dataclasses.replace(told, second_apply_changes=2)))
 
-    assert "did not do all that it claims" in text
+    assert "did not achieve all that it verifies" in text
     assert "the second apply made 2 changes" in text
 
 

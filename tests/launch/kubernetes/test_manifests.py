@@ -82,7 +82,7 @@ def test_variables_that_name_interfaces_of_hosts_stay_behind_and_are_told(made):
 
     assert "NCCL_SOCKET_IFNAME" not in env(pod)
     assert env(pod)["A"] == "b"
-    assert any(each.startswith("job gpt-hgx: variables NCCL_SOCKET_IFNAME:") for each in found.left)
+    assert any(each.startswith("job gpt-hgx: the variables NCCL_SOCKET_IFNAME name") for each in found.left)
 
 
 @pytest.mark.parametrize(

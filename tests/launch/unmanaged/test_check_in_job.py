@@ -28,11 +28,20 @@ def test_a_job_reads_the_facts_of_free_nodes(user):
 
     assert result.returncode == 0, result.stderr
     assert verdicts["kernel_equal", "n1"][0] == verdicts["memory_present", "n1"][0] == "ok"
-    assert verdicts["services", "tiny"] == ("skipped", "compares the hosts with what a cluster file declares")
-    assert verdicts["munge_key_permissions", "tiny"] == ("skipped", "needs root on the host")
-    assert verdicts["python_agent", "n2"] == ("skipped", "not checked: the node is drained in Slurm")
-    assert verdicts["python_agent", "n3"] == ("skipped", "not checked: allocated to a job")
-    assert "n2: not checked: the node is drained in Slurm" in result.stderr
+    assert verdicts["services", "tiny"] == (
+        "skipped",
+        "the check compares the hosts with a cluster file, and none was given",
+    )
+    assert verdicts["munge_key_permissions", "tiny"] == ("skipped", "the check needs root on the host")
+    assert verdicts["python_agent", "n2"] == (
+        "skipped",
+        "the host was not checked: its node is drained in Slurm",
+    )
+    assert verdicts["python_agent", "n3"] == (
+        "skipped",
+        "the host was not checked, because it is allocated to a job",
+    )
+    assert "n2: the host was not checked: its node is drained in Slurm" in result.stderr
     assert (user.home / "canceled").read_text() == "7\n"
     assert list((user.home / "wright" / "bench").iterdir()) == []
     job = (user.home / "job.sh").read_text()

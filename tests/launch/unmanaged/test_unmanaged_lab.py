@@ -145,7 +145,7 @@ def test_hosts_are_checked_by_a_job(bob):
         for host in idle:
             assert verdicts[name, host]["status"] == "ok", verdicts[name, host]
     (skipped,) = (row for (name, _subject), row in verdicts.items() if name == "munge_key_equal")
-    assert (skipped["status"], skipped["observed"]) == ("skipped", "needs root on the host")
+    assert (skipped["status"], skipped["observed"]) == ("skipped", "the check needs root on the host")
     assert document["counts"]["fail"] == 0
 
 

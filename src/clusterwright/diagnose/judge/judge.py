@@ -73,7 +73,7 @@ _UNNAMED = {  # texts for fields without a value
 def filled(text: str, names: Mapping[str, str]) -> str:
     """Return a mode's cause or fix with its `{name}` fields replaced, and a capital letter first.
 
-    A field without a value becomes a general word, such as `a host`.
+    A field without a value becomes a general word, such as `a host`; a value keeps its letters, also at the beginning.
     """
 
     def name(match: re.Match[str]) -> str:
@@ -83,7 +83,8 @@ def filled(text: str, names: Mapping[str, str]) -> str:
         return _(_UNNAMED[key]) if key in _UNNAMED else key.replace("_", " ")
 
     result = _NAMES.sub(name, text)
-    return result[:1].upper() + result[1:]
+    first = _NAMES.match(text)
+    return result if first and first[1] in names else result[:1].upper() + result[1:]
 
 
 LEAST = 0.02  # modes with a lower weight are ruled out

@@ -12,7 +12,10 @@ ROOT = "/opt/clusterwright/host"
 
 
 def main() -> None:
-    """Replace this process by the host's command of the same name (argv[0]), inside the host's file system."""
+    """Replace this process, inside a container, by the host's command of the same name (argv[0]).
+
+    It runs with the host's file system as root.
+    """
     folder = os.getcwd()
     os.chroot(ROOT)
     os.chdir(folder if os.path.isdir(folder) else "/")
