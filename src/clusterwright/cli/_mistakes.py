@@ -109,7 +109,8 @@ def _mistakes(
             findings += usage_error(cyclopts_error).findings
     # What the command lacks may be the option that is missing.
     is_unused = isinstance(cause, UnusedCliTokensError | UnknownOptionError)
-    findings += _unused(tokens, line, errors)
+    unused = _unused(tokens, line, errors)
+    findings += unused
     findings += _invalid(tokens, line)
     findings += contradictions(line.command, line.arguments, with_missing=not is_unused)
     texts += [f"{finding.message} {finding.fix}" for finding in findings]
@@ -120,8 +121,9 @@ def _mistakes(
         _attach_context(missing_error, tokens, line)
         yield needs(missing_error, missing)
     name_findings = unknown_names(line.command, line.arguments, " ".join(texts))
-    has_cluster = any(" --cluster " in finding.fix for finding in findings)
-    yield from (finding for finding in name_findings if finding.code != "no-cluster-file" or not has_cluster)
+    # A file in the wrong place is named as that, and may be the cluster file.
+    is_misplaced = bool(unused) and any(token.endswith((".yaml", ".yml")) for token in tokens)
+    yield from (finding for finding in name_findings if finding.code != "no-cluster-file" or not is_misplaced)
     yield from line_findings(line.command, line.arguments)
 
 

@@ -110,7 +110,7 @@ def test_the_peer_that_several_blame_is_the_subject(told):
 
     assert only.subject["host"] == "node7"
     assert only.exclude == "node7"
-    assert only.cause == "Node7 cannot be reached."
+    assert only.cause == "node7 cannot be reached."
 
 
 def test_one_rank_alone_does_not_make_its_peer_the_host(told):
