@@ -23,8 +23,8 @@ Include more/nodes.conf
 PartitionName=p Nodes=n[1-2] Default=YES
 """
 MOUNTS = (
-    '{"filesystems": [{"target": "/work", "source": "s:/w", "fstype": "nfs4", "options": "rw"},'
-    ' {"target": "/work/sub", "source": "s:/x", "fstype": "nfs4", "options": "rw"},'
+    '{"filesystems": [{"target": "/data", "source": "s:/w", "fstype": "nfs4", "options": "rw"},'
+    ' {"target": "/data/sub", "source": "s:/x", "fstype": "nfs4", "options": "rw"},'
     ' {"target": "/home", "source": "s:/h", "fstype": "nfs", "options": "rw"},'
     ' {"target": "/boot", "source": "/dev/sda1", "fstype": "ext4", "options": "rw"}]}'
 )
@@ -142,7 +142,7 @@ def test_facts_of_hosts_fill_what_slurm_conf_does_not_say():
     cluster = site.cluster
     assert (cluster.os, cluster.software.driver) == ("debian-12", "580.95.05")
     (folder,) = cluster.storage.values()
-    assert (folder.path, folder.server, folder.export) == ("/work", "s", "/w")
+    assert (folder.path, folder.server, folder.export) == ("/data", "s", "/w")
     assert cluster.nodes["control"].cpus.threads == 128
     group = cluster.nodes["n"]
     assert (group.memory >> 20, group.gpus.memory >> 30) == (256836, 80)

@@ -260,10 +260,10 @@ class _CatalogReader:
 
         One that no GPU of the catalog has is accepted.
         """
-        known = sorted({record.arch for record in gpus().values()})
-        if not arch or arch in known or any(arch.startswith(name) for name in known):
+        generations = sorted({record.arch for record in gpus().values()})
+        if not arch or arch.startswith(tuple(generations)):
             return
-        if guess := closest_name(arch, known):
+        if guess := closest_name(arch, generations):
             message = _("`{arch}` is no generation of GPUs in the catalog", arch=arch)
             fix = _("did you mean `{suggestion}`?", suggestion=guess)
             self._add_finding("not-a-choice", (*path, "arch"), message, fix)

@@ -218,7 +218,7 @@ _REASONS = {
     "--no_cache --cache --keep --save": N_("leave out {option}: the command decides what it stores"),
 }
 _GPUS_PER_NODE = 8  # of most training hosts
-_SPECS = (".yaml", ".yml")
+SPECS = (".yaml", ".yml")  # suffixes of cluster and job files
 _NUMBER = re.compile(r"-\d.*")
 _COUNT = re.compile(r"(?:gpu:(?:[\w-]+:)?)?(\d+)")
 
@@ -268,13 +268,7 @@ def _replacement(
         )
         return _("write {here} in place of {option}", here=here, option=f"{option} {value}")
     if name in _LISTEN.split() and {"--host", "--port"} <= set(valid_options):
-        host, _colon, port = value.rpartition(":") if not value.isdecimal() else ("", "", value)
-        is_address = not port.isdecimal() or (":" in host and not host.endswith("]"))  # ::1
-        host, port = (value, "") if is_address else (host.strip("[]"), port)
-        here = " ".join(
-            (*(("--host", shlex.quote(host)) if host else ()), *(("--port", port) if port else ()))
-        )
-        return _("write {here} in place of {option}", here=here or "--host", option=option)
+        return _("write {here} in place of {option}", here=_listen_options(value), option=option)
     if instead := next(
         (text for names, text in _INSTEAD.get(command, {}).items() if name in names.split()), ""
     ):
@@ -299,6 +293,15 @@ def _replacement(
     if replacement[0] == "--cluster" and len(replacement) > 1 and not _may_be_cluster(value):
         return _("leave out {option}: `{value}` is not a cluster file", option=option, value=value)
     return _("write {here} in place of {option}", here=shlex.join(replacement), option=option)
+
+
+def _listen_options(address: str) -> str:
+    """Return --host and --port for an address to listen on, such as 0.0.0.0:8443, 8443 or ::1."""
+    host, _colon, port = address.rpartition(":")
+    if not port.isdecimal() or (":" in host and not host.endswith("]")):
+        return f"--host {shlex.quote(address)}" if address else "--host"
+    host = host.strip("[]")
+    return f"--host {shlex.quote(host)} --port {port}" if host else f"--port {port}"
 
 
 def _argument_of(tokens: Sequence[str], valid_options: Collection[str]) -> str:
@@ -338,7 +341,7 @@ def is_omitted(command: str, option: str) -> bool:
 
 def _may_be_cluster(value: str) -> bool:
     """Return True for ssh://HOST, `here` and a name that a cluster file has, unlike hosts.ini and Dockerfile."""
-    return value == "here" or value.startswith("ssh:") or Path(value).suffix in _SPECS
+    return value == "here" or value.startswith("ssh:") or Path(value).suffix in SPECS
 
 
 def _argument_or_nothing(command: str, option: str, value: str, valid_options: Collection[str]) -> str:

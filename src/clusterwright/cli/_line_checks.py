@@ -67,7 +67,7 @@ def _cluster(values: Values) -> Cluster | None:
 
 def _train(values: Values) -> list[Finding]:
     from clusterwright.cli.train import Typed
-    from clusterwright.launch.resolve import resolve_job
+    from clusterwright.launch.resolve import JOB_SUFFIXES, resolve_job
     from clusterwright.launch.typed_program import require_script
 
     findings: list[Finding] = []
@@ -81,7 +81,7 @@ def _train(values: Values) -> list[Finding]:
     if not program:
         return findings
     cluster = None if values.keys() & {"--local", "--hostfile"} else _cluster(values)
-    if program[0].endswith((".yaml", ".yml")):
+    if program[0].endswith(JOB_SUFFIXES):
         program = program[:1]  # what follows is a mistake of its own, as is --set without =
     assignments = tuple(text for text in values.get("--set", ()) if "=" in text)
     overrides = Typed(**_fields(Typed, {**values, "--set": assignments})).overrides()
@@ -181,9 +181,7 @@ def _tune(values: Values) -> list[Finding]:
     findings: list[Finding] = []
     options = Common(**_fields(Common, values))
     if (cluster := _cluster(values)) and options.nodes:
-        hosts = [
-            host for group in cluster.nodes.values() if group.role == "compute" for host in group.names()
-        ]
+        hosts = cluster.hosts("compute")
         if options.nodes > len(hosts):
             message = _(
                 "--nodes is {count}, but the cluster has {most} compute hosts",

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from clusterwright.cli._foreign_options import equivalent_option, is_omitted
+from clusterwright.cli._foreign_options import SPECS, equivalent_option, is_omitted
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ _VERBS = {
 _COMMANDS_OF_NAMES = {"wright report": "job", "wright checkpoints": "list", "wright bios": "show"}
 _MOST_LINES = 3  # of a fix; a loop for more
 _HOSTLIST = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\d,-]+\][\w.-]*)*(?:,[\w.\[\],-]+)?")
-_SPECS = (".yaml", ".yml")
-_SCRIPTS = (".py", ".sh", *_SPECS)
+_SCRIPTS = (".py", ".sh", *SPECS)
 _NEWEST = ("latest", "newest", "current", "stable")
 
 
@@ -219,7 +218,7 @@ def train_line(tokens: Sequence[str], arguments: Iterable[Argument]) -> str:
             if not replacement and not is_omitted("train", name):
                 return ""
             typed += replacement if replacement[:1] not in ([token] for token in typed) else []
-    if not program or program[0].endswith(_SPECS):
+    if not program or program[0].endswith(SPECS):
         return ""
     program[:0] = ["python"] if program[0].endswith(".py") else []
     return shlex.join(("wright", "train", *typed, "--", *program))

@@ -22,7 +22,7 @@ from cyclopts import (
 )
 
 from clusterwright.cli._connection import VARIABLE
-from clusterwright.cli._foreign_options import unknown_options
+from clusterwright.cli._foreign_options import SPECS, unknown_options
 from clusterwright.cli._line_checks import line_findings
 from clusterwright.cli._option_rules import contradictions
 from clusterwright.cli._texts import refused_texts
@@ -122,7 +122,7 @@ def _mistakes(
         yield needs(missing_error, missing)
     name_findings = unknown_names(line.command, line.arguments, " ".join(texts))
     # A file in the wrong place is named as that, and may be the cluster file.
-    is_misplaced = bool(unused) and any(token.endswith((".yaml", ".yml")) for token in tokens)
+    is_misplaced = bool(unused) and any(token.endswith(SPECS) for token in tokens)
     yield from (finding for finding in name_findings if finding.code != "no-cluster-file" or not is_misplaced)
     yield from line_findings(line.command, line.arguments)
 

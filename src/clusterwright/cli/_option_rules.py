@@ -160,39 +160,17 @@ _TLS = (
     N_("only one of --tls-cert and --tls-key is set"),
     N_("set both --tls-cert and --tls-key"),
 )
-_FIELDS = (  # of the training, and of the machines unless they are those of a cluster file
-    *("--model", "--seq", "--global-batch", "--micro-batch", "--tp", "--pp", "--cp", "--ep", "--interleave"),
-    *(
-        "--zero",
-        "--recompute",
-        "--precision",
-        "--software",
-        "--gpu",
-        "--gpus",
-        "--gpus-per-node",
-        "--network",
-    ),
-    *("--nics", "--nic-rate", "--oversubscription", "--cluster", "--group"),
+# Of the training, and of the machines unless they are those of a cluster file.
+_FIELDS = (
+    "--model --seq --global-batch --micro-batch --tp --pp --cp --ep --interleave --zero --recompute --precision"
+    " --software --gpu --gpus --gpus-per-node --network --nics --nic-rate --oversubscription --cluster --group"
 )
-_OF_JOB = (
-    *(
-        "--nodes",
-        "--gpus",
-        "--partition",
-        "--time",
-        "--name",
-        "--framework",
-        "--launcher",
-        "--code",
-        "--array",
-    ),
-    *("--dependency", "--set"),
-)
+_OF_JOB = "--nodes --gpus --partition --time --name --framework --launcher --code --array --dependency --set"
 _OF_SLURM = ("--cluster", "--partition", "--dependency", "--as")
 _GROUP = _needs("--group", "--cluster")
 RULES: Mapping[str, tuple[OptionRule, ...]] = {
     "plan search": (_MACHINE, _GROUP),
-    "plan explain": (_MACHINE, _GROUP, _no_effect("--row", *_FIELDS)),
+    "plan explain": (_MACHINE, _GROUP, _no_effect("--row", *_FIELDS.split())),
     "plan claims": (_exclusive("--json", "--markdown"),),
     "plan size": (
         OptionRule(
@@ -237,7 +215,7 @@ RULES: Mapping[str, tuple[OptionRule, ...]] = {
             is_exempt=lambda values: "PROGRAM" in values,
         ),
         OptionRule(
-            ("PROGRAM", *_OF_JOB),
+            ("PROGRAM", *_OF_JOB.split()),
             "train-words",
             N_("a resumed run has its own program and options: {options} have no effect with --resume"),
             N_("leave them out: wright train --resume RUN; for another run, remove --resume"),

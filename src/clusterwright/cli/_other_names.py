@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterwright.cli._examples import examples
+from clusterwright.cli._foreign_options import SPECS
 from clusterwright.cli._misplaced import name_line, unquoted_line, verb_line
 from clusterwright.errors import did_you_mean
 from clusterwright.i18n import _
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from cyclopts import App
 
 _SIMILAR = 0.7  # less is another word: login and logs, clean and plan
-_SPECS = (".yaml", ".yml")
 # A command, and what other tools and habits call it.
 _OTHER_NAMES = {
     "train": "sbatch srun torchrun mpirun mpiexec deepspeed accelerate python submit run launch resume restart requeue",
@@ -115,7 +115,7 @@ def command_fix(command: str, tokens: Sequence[str], app: App) -> str:
         return _("run `{command}`", command=line)
     if line := unquoted_line(command, name, subcommands):
         return _("remove the quotes: {line}", line=line)
-    if Path(name).suffix in _SPECS:
+    if Path(name).suffix in SPECS:
         return _("write the command first: {line}", line=shlex.join(("wright", "validate", name)))
     if line := _respelled(command, tokens, app):
         return _("write {line}", line=line)

@@ -23,7 +23,7 @@ from cyclopts import (
 )
 
 from clusterwright.cli._examples import examples
-from clusterwright.cli._foreign_options import foreign_fix, unknown_options
+from clusterwright.cli._foreign_options import SPECS, foreign_fix, unknown_options
 from clusterwright.cli._misplaced import (
     choices_of,
     list_option,
@@ -48,7 +48,6 @@ _LEAST_SIMILAR = 0.75  # ratio of an option's name and the suggested one
 _SIMILAR_CHOICE = 0.6
 _MOST_OPTIONS = 12  # that a fix lists
 _UNIT = re.compile(r"[kMGTP]?B|[KMGTP]iB|Gbit/s|GB/s|[kM]?W|s|m|min|h|d|w")
-_SPECS = (".yaml", ".yml")
 _LIMIT = re.compile(r"Must be (>=|<=|>|<) (\S+)")  # of Cyclopts
 
 
@@ -220,7 +219,7 @@ def _arguments_of(error: CycloptsError) -> list[Argument]:
 
 def _comparison(error: UnusedCliTokensError) -> str:
     """Return the line that compares the two files of `wright diff OLD NEW`; empty for another line."""
-    files = [token for token in _after_command(error) if token.endswith(_SPECS)]
+    files = [token for token in _after_command(error) if token.endswith(SPECS)]
     if _command(error) != "wright diff" or len(files) != 2:
         return ""
     return f"wright diff {shlex.quote(files[1])} {cluster_option(Path(files[0]))}"
@@ -233,7 +232,7 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
     if line := _comparison(error):
         return message, _("to compare two files: {line}", line=line)
     valid_options = _options_of(error)
-    if unused[0].endswith(_SPECS) and "--cluster" in valid_options:
+    if unused[0].endswith(SPECS) and "--cluster" in valid_options:
         return message, _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
     previous = next((a for a, b in pairwise(_after_command(error)) if b == unused[0]), "")
     if _UNIT.fullmatch(unused[0]) and previous[:1].isdigit():

@@ -36,7 +36,7 @@ _YEAR_S = 366 * 86400
 _RANGE = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?"
 _ARRAY = rf"{_RANGE}(,{_RANGE})*(%[1-9][0-9]*)?"
 _EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
-_OF_SBATCH = re.compile(r"(after\w*):([\w:+.-]+)")
+_SLURM_CONDITION = re.compile(r"(after\w*):([\w:+.-]+)")
 
 
 def _ascending(text: str) -> str:
@@ -52,7 +52,7 @@ def _ascending(text: str) -> str:
 
 def _without_condition(value: object) -> object:
     """Return the value unchanged; refuse a condition of Slurm, such as afterok:1234."""
-    match = _OF_SBATCH.fullmatch(value) if isinstance(value, str) else None
+    match = _SLURM_CONDITION.fullmatch(value) if isinstance(value, str) else None
     if not match:
         return value
     jobs = ",".join(re.split(r"[:+]", match[2]))

@@ -132,8 +132,8 @@ def cluster_line(key: str, value: object, text: str) -> str:
     if name == "realmemory" and text.isdecimal():
         return f"memory: {text}MiB"
     if name == "default":
-        word = str(value).lower() if isinstance(value, bool) else text.lower()
-        return f"default: {_SWITCH[word]}" if word in _SWITCH else ""
+        switch = _SWITCH.get(str(value).lower() if isinstance(value, bool) else text.lower())
+        return f"default: {switch}" if switch else ""
     if name == "cpus" and text.isdecimal() and int(text):
         return f"cpus: {{sockets: 1, cores_per_socket: {text}}}"
     if name == "gres" and (match := _GPUS.fullmatch(text)):

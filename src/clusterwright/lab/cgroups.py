@@ -160,8 +160,7 @@ def remove(lab: str, host: str = "", *, limit_s: float = 5) -> list[str]:
     """Remove the control groups of a host, or of the whole lab if `host` is empty, and the empty ones above.
 
     Return the paths of those that remain after `limit_s` seconds: a killed process stays in its group until its parent
-    has
-    waited for it.
+    has waited for it.
     """
     deadline = time.monotonic() + limit_s
     while True:

@@ -89,8 +89,7 @@ def _answer(name: str, verb: str, host: str) -> str:
     """Run a verb (state, on, off ...) of the power switch on the host, subject to its faults; return the answer.
 
     That is `on` or `off` for `state`, else "" or an error. With the fault of an inconsistent power state it changes
-    nothing
-    and returns "".
+    nothing and returns "".
     """
     try:
         lab = state.require(name)

@@ -144,10 +144,8 @@ class Drains:
         """Wait until Slurm accepts hosts, and resume those that slurmctld drained while their slurmd had old files.
 
         Return those still out, and why. slurmctld gets new files first, and drains a host that registers with less than
-        these
-        declare. Waits up to SETTLE_S. Hosts in `operator_drained` are neither resumed nor returned; if it is None
-        (unknown),
-        none is resumed.
+        these declare. Waits up to SETTLE_S. Hosts in `operator_drained` are neither resumed nor returned; if it is None
+        (unknown), none is resumed.
         """
         end = self.clock.monotonic() + SETTLE_S
         while True:

@@ -78,8 +78,7 @@ def grow(
     """Apply the new hosts, write the cluster file if it differs, then apply all other hosts and wait for the new ones.
 
     Return both reports, and what the wait returned. It stops, and returns what it has, if a new host or the control
-    host
-    fails. After an interruption the same call continues where it stopped.
+    host fails. After an interruption the same call continues where it stopped.
     """
     clock = clock or SystemClock()
     cluster, source = growth.cluster_file.cluster, str(growth.path)

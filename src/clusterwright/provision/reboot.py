@@ -47,8 +47,7 @@ class Reboots:
         """Reboot hosts, wait for them and check them; return the error by host of those that failed.
 
         `boots` has their current boot ids. A host must come back within `boot_s`, register with Slurm and pass the
-        health
-        check; failed ones get a drain reason.
+        health check; failed ones get a drain reason.
         """
         if not boots:
             return {}

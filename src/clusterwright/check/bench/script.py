@@ -40,8 +40,7 @@ def script(
     """Return the sbatch script of a bench's job on these hosts, which starts a worker on each of them.
 
     `folder` is the bench's folder with the programs; `limit_s` is the job's time limit. An exclusive job gets the
-    smallest
-    number of GPUs that any of the hosts has.
+    smallest number of GPUs that any of the hosts has.
     """
     gpus = _least_gpus(cluster, hosts) if allocation.is_exclusive else allocation.gpus
     lines = [

@@ -71,8 +71,7 @@ def _explain_state(name: str, parsed: NodeState, line: str) -> NodeExplanation:
     """Explain why a node without a drain reason is out of service, from its state.
 
     It is in a maintenance reservation, powered down by power saving, or else its slurmd is not responding. `line` is
-    the
-    quoted evidence.
+    the quoted evidence.
     """
     state, resume = parsed.text, client.line(client.resume(name))
     if parsed.is_in_maintenance:

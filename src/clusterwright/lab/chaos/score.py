@@ -64,8 +64,7 @@ def judge(planned: Planned, record: FaultRecord, every: int) -> Score:
     """Return the score of a fault: whether it was detected, its cause found, and the training finished exactly.
 
     `record` is what was observed; `every` is the number of steps between checkpoints: at most so many steps may be
-    lost,
-    twice that with a torn checkpoint.
+    lost, twice that with a torn checkpoint.
     """
     kind = planned.kind
     expected = _ENDS[kind.job]

@@ -102,8 +102,7 @@ def _has_no_variable(
     """Return True if an option with hosts or ranks must stay in the line, as no variable gives the launcher its value.
 
     Launchers that read the allocation never need it; torch's get variables, unless another launcher starts them and
-    sets
-    none.
+    sets none.
     """
     if launch.spec.reads_allocation:
         return False

@@ -174,8 +174,7 @@ def _add(
     """Add a job, and `hours` (its GPU hours in the time range), to a sum.
 
     Its wait counts if it started in the time range, its failure if it ended there. A job that `is_canceled` does not
-    count
-    as FAILED, as the supervisor of a canceled run exits with such a code.
+    count as FAILED, as the supervisor of a canceled run exits with such a code.
     """
     total.jobs += 1
     total.held_h += hours

@@ -96,8 +96,7 @@ class History:
         """Return the cluster's sums over time: lists of means by figure, and of their times in `at`.
 
         `span` is a key of SPANS, the time up to now. If the file cannot be read, the lists are empty and `trouble` has
-        the
-        error.
+        the error.
         """
         (step, seconds), now = SPANS[span], int(self._clock.now())
         wide = -(-seconds // (MOST * step)) * step

@@ -34,9 +34,8 @@ class Adapter:
     modules: Tuple[str, ...] = ()  # the same as module names, for `python -m`
     global_batch: str = ""  # its option for the global batch size
     micro_batch: str = ""  # its option for the micro-batch size
-    replica_sizes: Tuple[
-        str, ...
-    ] = ()  # its options for the sizes that, multiplied, are the GPUs of a replica
+    # its options for the sizes that, multiplied, are the GPUs of a replica
+    replica_sizes: Tuple[str, ...] = ()
 
     @property
     def needs_only_torch(self) -> bool:

@@ -22,8 +22,7 @@ def main() -> int:
     """Build the requested version of the Python environment unless it exists, and point the link `path` to it.
 
     Return 0. Refused, with exit code 1, if the requirements cannot be read, another user owns the folders, or a
-    command
-    fails; the link stays as it was.
+    command fails; the link stays as it was.
     """
     with open(sys.argv[1]) as file:
         spec = json.load(file)  # type: Spec

@@ -61,8 +61,7 @@ def run(
     """Run a program and return its result, also if it fails or is missing (code 127, as in a shell).
 
     After its time or output limit its whole process group is killed; the result names the limit. Without a time limit
-    it
-    stays in this process group and ends with it. With `merge`, `out` includes stderr.
+    it stays in this process group and ends with it. With `merge`, `out` includes stderr.
     """
     options = {"env": env, "stdin": PIPE if stdin else DEVNULL, "stderr": STDOUT if merge else PIPE}
     try:

@@ -46,8 +46,7 @@ def query(switch: str, fields: List[List[str]], chosen: Optional[int] = None) ->
     """Run one query of nvidia-smi, again without each field that is not supported.
 
     Return its exit code, rows, messages and those fields. A row has each value by the first name of its field. `chosen`
-    is
-    the index of the only GPU to query.
+    is the index of the only GPU to query.
     """
     candidates = [list(names) for names in fields]
     while True:

@@ -62,8 +62,7 @@ def plan_restore(host: LocalHost, row: Json, going: Set[str]) -> Optional[Json]:
     """Return the change that restores one saved state (`row`); None if the host has it, or nothing saved it.
 
     `going` are the paths that the rollback removes. A folder among them stays, with a note, if it contains files that
-    no
-    apply made.
+    no apply made.
     """
     kind, _, name = row["id"].partition(":")
     if kind == "directory" and name in going and not empties(host, name, going):

@@ -58,8 +58,7 @@ def main() -> int:
     """Start the daemon on the files of the folder (argv: DAEMON FOLDER HOST), stop it, and return a trial's exit code.
 
     Untried (0) if the daemon is not installed, or the host allows no network namespace; slurmd only prints its GRES
-    with
-    cgroup v2.
+    with cgroup v2.
     """
     daemon, folder, host = sys.argv[1:4]
     program = shutil.which(daemon, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
@@ -210,8 +209,7 @@ def refused(folder: str, reason: str) -> int:
     """Print the errors of a daemon that a trial started, then the reason, and return exit code 1.
 
     Errors are deduplicated and without those that every trial prints. If this Slurm cannot run without munge, there was
-    no
-    trial: print that and return 0.
+    no trial: print that and return 0.
     """
     output_lines = [
         re.sub(r"^(\[[^]]*\]|slurm\w*:) *", "", line) for line in read_output(folder).splitlines()

@@ -78,8 +78,7 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
     """Return the number of model chunks per pipeline stage (virtual stages) of the row or its flags, else a default.
 
     The default is the most that divide the stage's layers, if microbatches allow it; above 1 it adds a note. 1 without
-    a
-    pipeline, or in software of a year before it interleaved by default.
+    a pipeline, or in software of a year before it interleaved by default.
     """
     text = setting.settings.get("VP", "")
     requested = cells.integer("interleave") or (int(text) if text.isdigit() else 0)

@@ -40,8 +40,7 @@ def gpu(site: BenchSite) -> BenchOutcome:
     """Measure products, memory and copies of the GPUs of all hosts; return measurements, verdicts and notes.
 
     Those of hosts in doubt are measured once more. In a lab, or if no host has GPUs, nothing is measured, and all hosts
-    are
-    unknown.
+    are unknown.
     """
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:

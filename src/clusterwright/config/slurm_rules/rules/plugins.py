@@ -11,9 +11,9 @@ from clusterwright.errors import closest_name
 from clusterwright.i18n import _
 
 _KEYS = (
-    *("AccountingStorageType", "AuthType", "CgroupPlugin", "CredType", "JobAcctGatherType", "JobCompType"),
-    *("JobContainerType", "NamespaceType", "PreemptType", "PriorityType", "ProctrackType", "SchedulerType"),
-    *("SelectType", "SwitchType", "TaskPlugin", "TopologyPlugin"),
+    "AccountingStorageType AuthType CgroupPlugin CredType JobAcctGatherType JobCompType JobContainerType"
+    " NamespaceType PreemptType PriorityType ProctrackType SchedulerType SelectType SwitchType TaskPlugin"
+    " TopologyPlugin"
 )
 
 
@@ -25,7 +25,7 @@ _KEYS = (
 )
 def plugin_misspelled(conf: SlurmConf) -> Iterator[Problem]:
     """A plugin is one of Slurm's or a site's own: the daemons do not start with a misspelled name."""
-    for key in _KEYS:
+    for key in _KEYS.split():
         file = "cgroup.conf" if key == "CgroupPlugin" else "slurm.conf"
         setting = conf.line_of(key, file)
         spans = value_spans(key)

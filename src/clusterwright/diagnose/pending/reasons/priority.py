@@ -67,8 +67,7 @@ def _change_to_start_earlier(facts: Facts, jobs_ahead: list[Job]) -> StartComman
     """Return a change that lets the job start earlier: a shorter time limit for backfill, else a higher priority.
 
     The time limit ends before the first job ahead starts. It is proposed only if enough nodes are free now, and if it
-    is
-    shorter than the job's and at least _LEAST_S. None if the priority cannot be raised either.
+    is shorter than the job's and at least _LEAST_S. None if the priority cannot be raised either.
     """
     request = need(facts.job)
     if len(fitting(facts, request, now=True)) < request.nodes:

@@ -204,8 +204,7 @@ def _starts(accounting: Accounting, attempt: Attempt, limit: int, gpus: int) -> 
     """Add the time until the ranks train to the bins launch, import, group and load.
 
     Return when that ended, in ticks, and the bin of the phase after it. A phase ends when the last rank has ended it,
-    and
-    at `limit` at the latest.
+    and at `limit` at the latest.
     """
     by_kind: Dict[str, List[Event]] = {}
     for event in attempt.starts:

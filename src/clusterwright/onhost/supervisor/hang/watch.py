@@ -132,8 +132,7 @@ def _change_s(previous: ProgressSnapshot, snapshot: ProgressSnapshot, stalled_s:
     """Return the seconds of one step or collective between two readings of a rank's progress.
 
     Exact where the script reports its steps. Otherwise the standstill divided by the steps or collectives in it; a long
-    one
-    counts whole.
+    one counts whole.
     """
     steps = snapshot.step - previous.step
     if steps > 0 and previous.moved and snapshot.moved > previous.moved:
