@@ -76,7 +76,7 @@ def _is_root_unmapped() -> bool:
     try:
         rows = [
             [int(cell) for cell in row.split()]
-            for row in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()
+            for row in Path("/proc/self/uid_map").read_text(encoding="utf-8").splitlines()
         ]
     except OSError:
         return False
